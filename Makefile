@@ -1,0 +1,42 @@
+# `make demo` and `make test` are the two commands of the README.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint types layers check clean
+
+demo: $(VENV)/.demo-ready
+	$(BIN)/alora-ts demo
+
+test: lint types layers check
+
+lint: $(VENV)/.dev-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev-ready
+	$(BIN)/mypy
+
+layers: $(VENV)/.dev-ready
+	$(BIN)/lint-imports
+
+check: $(VENV)/.dev-ready
+	$(BIN)/pytest --cov --cov-report=term:skip-covered
+
+# torch comes first and pinned, so that no later resolution replaces it.
+$(VENV)/.base: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) "$$(grep '^torch==' constraints.txt)"
+	touch $@
+
+$(VENV)/.demo-ready: $(VENV)/.base pyproject.toml
+	$(PIP) -e '.[plot]'
+	touch $@
+
+$(VENV)/.dev-ready: $(VENV)/.base pyproject.toml
+	$(PIP) -e '.[dev]'
+	touch $@ $(VENV)/.demo-ready
+
+clean:
+	rm -rf $(VENV) .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,34 @@
+"""alora-ts: when a system of many signals misbehaves, and which signals caused it.
+
+Importing the package is cheap: torch is loaded when :class:`ALoRa` is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from alora_ts.diagnosis import Diagnosis, Incident
+    from alora_ts.estimator import ALoRa, load
+
+__all__ = ["ALoRa", "Diagnosis", "Incident", "__version__", "load"]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ALoRa": "alora_ts.estimator",
+    "load": "alora_ts.estimator",
+    "Diagnosis": "alora_ts.diagnosis",
+    "Incident": "alora_ts.diagnosis",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'alora_ts' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

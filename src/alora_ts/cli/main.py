@@ -1,0 +1,63 @@
+"""The `alora-ts` command and its exit codes.
+
+0 fine, 1 bad input (one paragraph on standard error), 2 usage, 3 anomalies found with
+``--fail-on-anomaly``, 130 interrupted. Command modules import heavy packages inside their
+functions, so that ``alora-ts --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="alora-ts",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from alora_ts import __version__
+
+        typer.echo(f"alora-ts {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[  # noqa: ARG001  (typer calls the callback; the value is not needed here)
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Say **when** a system of many signals misbehaves and **which signals** caused it.
+
+    Example: `alora-ts fit normal.csv -o plant.alora && alora-ts detect plant.alora today.csv`
+    """
+
+
+def run() -> None:
+    """Entry point: run the command and turn our errors into one paragraph and exit code 1."""
+    from alora_ts.errors import AloraError
+
+    try:
+        app()
+    except AloraError as error:
+        typer.secho(f"alora-ts: {error}", fg=typer.colors.RED, err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.secho("alora-ts: interrupted; nothing was left half-written", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (head, less) left; closing quietly is what a filter does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

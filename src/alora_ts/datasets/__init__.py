@@ -1,0 +1,1 @@
+"""The benchmark datasets and synthetic faults behind one interface."""

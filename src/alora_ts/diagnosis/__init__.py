@@ -1,0 +1,1 @@
+"""What the user gets back: a Diagnosis with its incidents and culprits."""

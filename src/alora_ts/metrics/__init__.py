@@ -1,0 +1,1 @@
+"""Detection and localization metrics: numpy in, numbers out."""

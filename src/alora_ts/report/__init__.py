@@ -1,0 +1,1 @@
+"""Static plots and the self-contained HTML report."""

@@ -1,0 +1,1 @@
+"""From a trained network to scores: rank, error, calibration; batch and stream."""

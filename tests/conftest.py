@@ -1,0 +1,37 @@
+"""Where tests find real data and outside programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def data_root() -> Path | None:
+    """The folder with SMD/, ASD/, MSL/: ALORA_TS_DATA, or ../shared/data beside the repository."""
+    named = os.environ.get("ALORA_TS_DATA")
+    root = Path(named) if named else REPOSITORY.parent / "shared" / "data"
+    return root if root.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    root = data_root()
+    if root is None:
+        pytest.skip("real datasets are absent: set ALORA_TS_DATA to a folder with SMD/, ASD/, MSL/")
+    return root
+
+
+def need_program(name: str) -> str:
+    """The path of a system program; skip without it, or fail where CI promised it."""
+    path = shutil.which(name)
+    if path is None:
+        message = f"the program {name!r} is not installed"
+        if os.environ.get("ALORA_TS_REQUIRE_SERVICES") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
