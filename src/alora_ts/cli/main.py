@@ -32,7 +32,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: ARG001  (typer calls the callback; the value is not needed here)
+    version: Annotated[
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
