@@ -1,0 +1,153 @@
+"""ALoRa-T, read top to bottom: embed, attend L times, reconstruct."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from alora_ts.network.attention import Activation, ALoRaLayer
+from alora_ts.network.embedding import DenseEmbedding, Kernel, Padding, PairEmbedding
+
+__all__ = ["ALoRaT", "Architecture", "Encoding"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """Every choice that shapes the network. The defaults are the paper's equations.
+
+    Attributes
+    ----------
+    window, layers, heads : int
+        T, L and H. Where there are fewer embedded series than heads, fewer heads are used.
+    embedding : {"pairs", "dense"}
+        LightMTS-Embed, or the standard convolution over all series.
+    kernel, kernel_width, padding
+        See :class:`~alora_ts.network.embedding.PairEmbedding`.
+    skip, feed_forward, activation, time_norm, causal
+        See :class:`~alora_ts.network.attention.ALoRaLayer`. ``time_norm`` also normalises the
+        features after the last layer, as the authors' program does.
+    positional : bool
+        Add the sinusoidal positions to the embedding.
+    """
+
+    window: int = 20
+    layers: int = 3
+    heads: int = 8
+    embedding: Literal["pairs", "dense"] = "pairs"
+    kernel: Kernel = "average"
+    kernel_width: int = 3
+    padding: Padding = "circular"
+    skip: bool = True
+    feed_forward: bool = False
+    activation: Activation = "none"
+    time_norm: bool = False
+    causal: bool = False
+    positional: bool = False
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What one forward pass gives.
+
+    Attributes
+    ----------
+    reconstruction : Tensor of shape (B, T, d)
+        Ŷ (Eq. 6).
+    attention : tuple of L tensors of shape (B, T, T)
+        S^(l), the mean over the heads.
+    heads : tuple of L tensors of shape (B, H, T, T), or None
+        S_h^(l), when asked for.
+    """
+
+    reconstruction: Tensor
+    attention: tuple[Tensor, ...]
+    heads: tuple[Tensor, ...] | None = None
+
+
+class ALoRaT(nn.Module):
+    """The Attention Low-Rank Transformer.
+
+    Parameters
+    ----------
+    pairs : Tensor of shape (D, 2)
+        The chosen pairs; their number is the model's width.
+    variables : int
+        d, the number of series.
+    architecture : Architecture
+        The other choices.
+
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> pairs = torch.combinations(torch.arange(5))
+    >>> network = ALoRaT(pairs, variables=5, architecture=Architecture(window=12, heads=2))
+    >>> encoding = network(torch.randn(3, 12, 5))
+    >>> encoding.reconstruction.shape, encoding.attention[0].shape
+    (torch.Size([3, 12, 5]), torch.Size([3, 12, 12]))
+    """
+
+    positions: Tensor | None
+
+    def __init__(self, pairs: Tensor, *, variables: int, architecture: Architecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.variables = variables
+        embedded = len(pairs)
+        how = architecture
+        if how.embedding == "pairs":
+            self.embed: PairEmbedding | DenseEmbedding = PairEmbedding(
+                pairs,
+                variables=variables,
+                kernel=how.kernel,
+                width=how.kernel_width,
+                padding=how.padding,
+            )
+        else:
+            self.embed = DenseEmbedding(
+                variables=variables, embedded=embedded, width=how.kernel_width, padding=how.padding
+            )
+        positions = sinusoids(how.window, embedded) if how.positional else None
+        self.register_buffer("positions", positions, persistent=False)
+        self.layers = nn.ModuleList(
+            ALoRaLayer(
+                embedded=embedded,
+                window=how.window,
+                heads=min(how.heads, embedded),
+                skip=how.skip,
+                feed_forward=how.feed_forward,
+                activation=how.activation,
+                time_norm=how.time_norm,
+                causal=how.causal,
+            )
+            for _ in range(how.layers)
+        )
+        self.norm = nn.LayerNorm(embedded) if how.time_norm else None
+        self.decode = nn.Linear(embedded, variables)
+
+    def forward(self, window: Tensor, *, per_head: bool = False) -> Encoding:
+        """Reconstruct windows of shape (B, T, d)."""
+        z = self.embed(window)  # (B, T, D)
+        if self.positions is not None:
+            z = z + self.positions
+        means: list[Tensor] = []
+        heads: list[Tensor] = []
+        for layer in self.layers:
+            z, attention = layer(z)  # (B, T, D), (B, H, T, T)
+            means.append(attention.mean(1))
+            if per_head:
+                heads.append(attention)
+        if self.norm is not None:
+            z = self.norm(z)
+        return Encoding(self.decode(z), tuple(means), tuple(heads) if per_head else None)
+
+
+def sinusoids(steps: int, width: int) -> Tensor:
+    """Sines and cosines of geometrically spaced frequencies, (T, D)."""
+    time = torch.arange(steps, dtype=torch.float32)[:, None]
+    frequency = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
+    angles = time * frequency  # (T, ceil(D/2))
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width]

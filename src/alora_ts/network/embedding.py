@@ -1,0 +1,161 @@
+"""LightMTS-Embed and the standard dense embedding it is compared with (Eq. 1).
+
+Each embedded series mixes exactly two input series over ``m`` neighbouring time steps. All
+embeddings here are linear, so each can state its weights per lag, ``w[l, i, k]``, from which the
+contribution weights of Eq. 11 follow.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["DenseEmbedding", "Kernel", "Padding", "PairEmbedding", "pad_time"]
+
+Kernel = Literal["average", "learned"]
+Padding = Literal["circular", "edge"]
+
+
+def pad_time(window: Tensor, width: int, padding: Padding) -> Tensor:
+    """Extend windows by ``(width - 1) / 2`` rows at both ends.
+
+    Parameters
+    ----------
+    window : Tensor of shape (B, T, d)
+    width : int
+        The kernel's width m, odd.
+    padding : {"circular", "edge"}
+        Continue with the rows of the other end, or repeat the border row.
+
+    Returns
+    -------
+    Tensor of shape (B, T + m - 1, d)
+    """
+    reach = (width - 1) // 2
+    if reach == 0:
+        return window
+    if padding == "circular":
+        return torch.cat([window[:, -reach:], window, window[:, :reach]], dim=1)
+    head = window[:, :1].expand(-1, reach, -1)
+    tail = window[:, -1:].expand(-1, reach, -1)
+    return torch.cat([head, window, tail], dim=1)
+
+
+class _LinearEmbedding(nn.Module):
+    """What all embeddings share: lags, padding and the product with the weights."""
+
+    def __init__(self, *, width: int, padding: Padding) -> None:
+        super().__init__()
+        if width % 2 == 0:
+            raise ValueError(f"the kernel width must be odd, not {width}")
+        self.width = width
+        self.padding: Padding = padding
+
+    def lag_weights(self) -> Tensor:
+        """Weights w[l, i, k] of input series i at lag l in embedded series k, (m, d, D)."""
+        raise NotImplementedError
+
+    def summed_weights(self) -> Tensor:
+        """Weights summed over the lags, (d, D): what Eq. 11 needs."""
+        return self.lag_weights().sum(0)
+
+    def forward(self, window: Tensor) -> Tensor:
+        """Embed windows: (B, T, d) to (B, T, D)."""
+        steps = window.shape[1]
+        padded = pad_time(window, self.width, self.padding)  # (B, T+m-1, d)
+        lags = [padded[:, lag : lag + steps] for lag in range(self.width)]
+        weights = self.lag_weights()
+        return torch.cat(lags, dim=-1) @ weights.flatten(0, 1)  # (B, T, m·d) @ (m·d, D)
+
+
+class PairEmbedding(_LinearEmbedding):
+    """LightMTS-Embed: one pair of series per embedded series.
+
+    Parameters
+    ----------
+    pairs : Tensor of shape (D, 2)
+        Which two series feed each embedded series.
+    variables : int
+        d, the number of input series.
+    kernel : {"average", "learned"}
+        "average" learns two scalars per pair, applied to a moving average of width m (as counted
+        by the paper's table of parameters); "learned" learns 2·m lag weights per pair (as Eq. 1
+        is written).
+    width : int
+        The kernel's width m.
+    padding : {"circular", "edge"}
+        How the window continues beyond its borders.
+    """
+
+    pairs: Tensor
+
+    def __init__(
+        self,
+        pairs: Tensor,
+        *,
+        variables: int,
+        kernel: Kernel = "average",
+        width: int = 3,
+        padding: Padding = "circular",
+    ) -> None:
+        super().__init__(width=width, padding=padding)
+        self.variables = variables
+        self.kernel: Kernel = kernel
+        self.register_buffer("pairs", pairs.to(torch.long))
+        lags = 1 if kernel == "average" else width
+        # The same spread that torch gives a linear layer with two inputs.
+        bound = (2 * lags) ** -0.5
+        self.weight = nn.Parameter(torch.empty(lags, len(pairs), 2).uniform_(-bound, bound))
+
+    def lag_weights(self) -> Tensor:
+        """Spread the weights of the pairs over all series: (m, d, D), zero elsewhere."""
+        lags, width = self.weight.shape[:2]
+        columns = torch.arange(width, device=self.weight.device)
+        dense = self.weight.new_zeros(lags, self.variables, width)
+        # Both members in turn, added: a series paired with itself (d = 1) keeps both weights.
+        for member in (0, 1):
+            at = (slice(None), self.pairs[:, member], columns)
+            dense[at] = dense[at] + self.weight[:, :, member]
+        if self.kernel == "average":
+            return dense.expand(self.width, -1, -1) / self.width
+        return dense
+
+    def forward(self, window: Tensor) -> Tensor:
+        """Embed windows: (B, T, d) to (B, T, D)."""
+        if self.kernel == "learned":
+            return super().forward(window)
+        steps = window.shape[1]
+        padded = pad_time(window, self.width, self.padding)
+        average = padded[:, :steps].clone()
+        for lag in range(1, self.width):
+            average += padded[:, lag : lag + steps]
+        return average @ self.lag_weights()[0]  # (B, T, d) @ (d, D)
+
+
+class DenseEmbedding(_LinearEmbedding):
+    """The standard embedding: every embedded series sees every input series.
+
+    Parameters
+    ----------
+    variables : int
+        d, the number of input series.
+    embedded : int
+        D, the number of embedded series.
+    width : int
+        The kernel's width m.
+    padding : {"circular", "edge"}
+        How the window continues beyond its borders.
+    """
+
+    def __init__(
+        self, *, variables: int, embedded: int, width: int = 3, padding: Padding = "circular"
+    ) -> None:
+        super().__init__(width=width, padding=padding)
+        bound = (variables * width) ** -0.5
+        self.weight = nn.Parameter(torch.empty(width, variables, embedded).uniform_(-bound, bound))
+
+    def lag_weights(self) -> Tensor:
+        """Weights w[l, i, k], (m, d, D)."""
+        return self.weight
