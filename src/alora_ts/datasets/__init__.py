@@ -1,1 +1,8 @@
 """The benchmark datasets and synthetic faults behind one interface."""
+
+from __future__ import annotations
+
+from alora_ts.datasets.dataset import Dataset, Segment
+from alora_ts.datasets.registry import data_root, entities, family, load, names
+
+__all__ = ["Dataset", "Segment", "data_root", "entities", "family", "load", "names"]

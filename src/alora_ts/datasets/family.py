@@ -1,0 +1,77 @@
+"""What every dataset's file declares: how it is found, read, fetched and cited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.datasets.dataset import Dataset
+from alora_ts.errors import DataError, nearest
+
+__all__ = ["Family", "one_series"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One dataset as the registry knows it.
+
+    Attributes
+    ----------
+    name : str
+        The name given to :func:`alora_ts.datasets.load`.
+    title, home, licence, citation : str
+        For people: the long name, where the data are published, the terms, what to cite.
+    folders : tuple of str
+        Names under which a copy may lie in the data root.
+    marks : tuple of str
+        Glob patterns; a folder that matches one of them is a copy of this dataset.
+    entities : tuple of str
+        The machines, servers or channels; empty where the set is one series.
+    whole : bool
+        Whether the set loads without an entity.
+    read : callable
+        ``read(folder, entity, raw)`` gives the :class:`Dataset`.
+    """
+
+    name: str
+    title: str
+    home: str
+    licence: str
+    citation: str
+    folders: tuple[str, ...]
+    marks: tuple[str, ...]
+    entities: tuple[str, ...]
+    whole: bool
+    read: Callable[[Path, str | None, bool], Dataset]
+
+    def folder(self, root: Path) -> Path:
+        """Find this dataset's copy in ``root`` or one of its folders."""
+        for candidate in (*(root / name for name in self.folders), root):
+            if any(next(candidate.glob(mark), None) is not None for mark in self.marks):
+                return candidate
+        places = " or ".join(str(root / name) for name in self.folders)
+        raise DataError(
+            f"no copy of {self.name} in {root}: looked for {self.marks[0]} in {places}; "
+            f"`alora-ts data info {self.name}` says how to get it"
+        )
+
+    def check_entity(self, entity: str | None) -> None:
+        """Refuse an entity that the set does not have, or its absence where one is needed."""
+        if entity is None:
+            if not self.whole:
+                raise DataError(
+                    f"{self.name} is several series, name one as entity: {', '.join(self.entities)}"
+                )
+        elif not self.entities:
+            raise DataError(f"{self.name} is one series; leave entity={entity!r} out")
+        elif entity not in self.entities:
+            raise DataError(f"{self.name} has no entity {entity!r}{nearest(entity, self.entities)}")
+
+
+def one_series(rows: int) -> NDArray[np.int64]:
+    """Segment ids of a series that windows may cross freely."""
+    return np.zeros(rows, dtype=np.int64)

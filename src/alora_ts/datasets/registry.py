@@ -1,0 +1,111 @@
+"""Every dataset by its name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from alora_ts.datasets import asd, smd, telemanom
+from alora_ts.datasets.dataset import Dataset
+from alora_ts.datasets.family import Family
+from alora_ts.errors import DataError, nearest
+
+__all__ = ["FAMILIES", "data_root", "entities", "family", "load", "names"]
+
+FAMILIES: dict[str, Family] = {
+    f.name: f for f in (smd.FAMILY, telemanom.MSL, telemanom.SMAP, asd.FAMILY)
+}
+
+
+def names() -> tuple[str, ...]:
+    """List the registered datasets.
+
+    Examples
+    --------
+    >>> "SMD" in names()
+    True
+    """
+    return tuple(FAMILIES)
+
+
+def family(name: str) -> Family:
+    """Give what is known about a dataset; upper and lower case do not matter.
+
+    Examples
+    --------
+    >>> family("smd").title
+    'Server Machine Dataset'
+    """
+    for known, found in FAMILIES.items():
+        if known.lower() == name.lower():
+            return found
+    raise DataError(f"there is no dataset {name!r}{nearest(name, FAMILIES)}")
+
+
+def entities(name: str) -> tuple[str, ...]:
+    """List the entities of a dataset; empty for one that is a single series.
+
+    Examples
+    --------
+    >>> entities("SMD")[:2]
+    ('machine-1-1', 'machine-1-2')
+    """
+    return family(name).entities
+
+
+def data_root(root: str | os.PathLike[str] | None = None) -> Path:
+    """Say where datasets are looked for.
+
+    Parameters
+    ----------
+    root : path-like, optional
+        Without it, the environment variable ``ALORA_TS_DATA``; without that,
+        ``alora-ts`` in the user's cache folder (``XDG_CACHE_HOME`` or ``~/.cache``).
+    """
+    chosen = root or os.environ.get("ALORA_TS_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alora-ts"
+
+
+def load(
+    name: str,
+    root: str | os.PathLike[str] | None = None,
+    entity: str | None = None,
+    *,
+    raw: bool = False,
+) -> Dataset:
+    """Load a benchmark dataset, or one entity of it.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    root : path-like, optional
+        The folder that holds the datasets' folders; see :func:`data_root`.
+    entity : str, optional
+        One of :func:`entities`. Without it, MSL and SMAP give all channels one after the other,
+        with segment ids; SMD and ASD need it.
+    raw : bool
+        Give rows and cells as the files have them: no means over a minute, no thinning, no
+        filled cells.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        When the name or entity is unknown, or files are missing or damaged.
+
+    Examples
+    --------
+    >>> load("SMDD")
+    Traceback (most recent call last):
+        ...
+    alora_ts.errors.DataError: there is no dataset 'SMDD'; did you mean 'SMD'? Known: ...
+    """
+    found = family(name)
+    found.check_entity(entity)
+    return found.read(found.folder(data_root(root)), entity, raw)
