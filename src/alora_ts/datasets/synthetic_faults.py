@@ -62,8 +62,10 @@ class Effect:
     @property
     def working(self) -> NDArray[np.bool_]:
         """Rows in which the fault changes anything; there are pauses between two spikes."""
-        healthy = (self.keep == 1) & (self.add == 0) & (self.hold == 0) & (self.swing == 0)
-        return np.logical_not(healthy)
+        changes: NDArray[np.bool_] = np.any(
+            [self.keep != 1, self.add != 0, self.hold != 0, self.swing != 0], axis=0
+        )
+        return changes
 
     def apply(self, value: float, last: float, row: int) -> float:
         """Return the disturbed value at one row of the fault."""
