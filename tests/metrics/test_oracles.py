@@ -47,3 +47,19 @@ def test_areas(case: dict[str, Any]) -> None:
         case["auc_roc"], abs=1e-12
     )
     assert metrics.auc_pr(case["label"], case["score"]) == pytest.approx(case["auc_pr"], abs=1e-12)
+
+
+def test_range_based(case: dict[str, Any]) -> None:
+    plain = metrics.range_based(case["label"], case["alarm"])
+    assert plain.precision == pytest.approx(case["range_precision_flat"], abs=1e-12)
+    assert plain.recall == pytest.approx(case["range_recall_flat_alpha0"], abs=1e-12)
+    touching = metrics.range_based(case["label"], case["alarm"], alpha=0.2)
+    assert touching.recall == pytest.approx(case["range_recall_flat_alpha02"], abs=1e-12)
+    ours = metrics.tsb_range_f1(case["label"], case["alarm"])
+    assert ours == pytest.approx(case["tsb_range_f1"], abs=1e-12)
+
+
+def test_volumes(case: dict[str, Any]) -> None:
+    found = metrics.vus(case["label"], case["score"], case["vus_window"])
+    assert found.roc == pytest.approx(case["vus_roc"], abs=1e-9)
+    assert found.pr == pytest.approx(case["vus_pr"], abs=1e-9)

@@ -3,6 +3,7 @@
 from alora_ts.metrics.affiliation import Affiliation, affiliation
 from alora_ts.metrics.auc import auc_pr, auc_roc
 from alora_ts.metrics.curves import at_threshold, best_f1, curve
+from alora_ts.metrics.delay import Delay, FalseAlarms, detection_delay, false_alarms
 from alora_ts.metrics.localization import (
     Localization,
     by_segment,
@@ -12,12 +13,17 @@ from alora_ts.metrics.localization import (
     ndcg,
 )
 from alora_ts.metrics.point import event_based, point, point_adjusted
+from alora_ts.metrics.ranges import range_based, tsb_range_f1
 from alora_ts.metrics.results import BestF1, Curve, PrecisionRecall
+from alora_ts.metrics.vus import Areas, range_auc, vus
 
 __all__ = [
     "Affiliation",
+    "Areas",
     "BestF1",
     "Curve",
+    "Delay",
+    "FalseAlarms",
     "Localization",
     "PrecisionRecall",
     "affiliation",
@@ -27,11 +33,17 @@ __all__ = [
     "best_f1",
     "by_segment",
     "curve",
+    "detection_delay",
     "event_based",
+    "false_alarms",
     "hit_rate",
     "ips",
     "localization",
     "ndcg",
     "point",
     "point_adjusted",
+    "range_auc",
+    "range_based",
+    "tsb_range_f1",
+    "vus",
 ]

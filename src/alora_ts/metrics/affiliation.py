@@ -163,9 +163,10 @@ def _precision_steps(
     opened = np.zeros(chosen.size)
     opened[bounds[:-1]] = 1.0
     n = int(step[-1]) + 1
-    total = np.cumsum(np.bincount(step[by_zone], change, minlength=n))
+    # Long sums of small changes: the extra digits of long double keep the last ones right.
+    total = np.cumsum(np.bincount(step[by_zone], change, minlength=n).astype(np.longdouble))
     zones_with_alarm = np.cumsum(np.bincount(step[by_zone], opened, minlength=n))
-    return np.clip(total / zones_with_alarm, 0.0, 1.0)
+    return np.clip((total / zones_with_alarm).astype(np.float64), 0.0, 1.0)
 
 
 def _recall_steps(
@@ -193,4 +194,5 @@ def _recall_steps(
     gain += event_worth_of_gap(at, cells.high, low[right], always, has_right)
     gain -= event_worth_of_gap(at, high[left], low[right], has_left, has_right)
     gain /= (at.end - at.start) * m
-    return np.clip(np.cumsum(np.bincount(step, gain[sequence])), 0.0, 1.0)
+    total = np.cumsum(np.bincount(step, gain[sequence]).astype(np.longdouble))
+    return np.clip(total.astype(np.float64), 0.0, 1.0)

@@ -19,6 +19,7 @@ from alora_ts.metrics.point import (
     point_adjusted_steps,
     point_steps,
 )
+from alora_ts.metrics.ranges import range_steps, tsb_range
 from alora_ts.metrics.results import BestF1, Curve, PrecisionRecall, f1_of
 
 __all__ = ["METRICS", "at_threshold", "best_f1", "curve"]
@@ -35,9 +36,10 @@ def _adjusted(label: NDArray[np.bool_], alarm: NDArray[np.bool_]) -> PrecisionRe
 
 METRICS: dict[str, tuple[Steps, Once]] = {
     "affiliation": (affiliation_steps, affiliation),
+    "range": (range_steps, tsb_range),
+    "event": (event_steps, event_based),
     "point": (point_steps, point),
     "point-adjusted": (point_adjusted_steps, _adjusted),
-    "event": (event_steps, event_based),
 }
 """Per metric: all steps of an order at once, and one set of alarms."""
 

@@ -26,24 +26,33 @@ def neighbours_when_removed(
     Returns
     -------
     before, after : ndarray of int64, shape (n,)
-        The nearest positions left and right, −1 and n where there was none.
+        For each removed position the nearest ones left and right, −1 and n where there was none.
+        For positions that are never removed the values mean nothing.
 
     Examples
     --------
     >>> before, after = neighbours_when_removed(np.array([1, 2]), 4)
-    >>> before.tolist(), after.tolist()
-    ([-1, 0, 0, 0], [3, 2, 3, 4])
+    >>> before[1:3].tolist(), after[1:3].tolist()
+    ([0, 0], [2, 3])
     """
-    # A linked list is sequential by nature; Python's lists step through it faster than arrays.
-    # A removed position keeps its links, which is the answer.
-    before = list(range(-1, n - 1))
-    after = list(range(1, n + 1))
-    last = n - 1
-    for position in order.tolist():
-        left = before[position]
-        right = after[position]
-        if left >= 0:
-            after[left] = right
-        if right <= last:
-            before[right] = left
+    # The nearest one present is the nearest one removed later. A pass from left to right keeps a
+    # stack of positions removed ever earlier; each newcomer is the answer to those it outlasts.
+    # The pass is sequential by nature, and Python's lists step through it faster than arrays.
+    when = np.full(n + 1, n, dtype=np.int64)
+    when[order] = np.arange(order.size)
+    when[-1] = n + 1  # found at index −1: the post at the bottom of the stack
+    times = when.tolist()
+    before: list[int] = []
+    after = [n] * n
+    stack = [-1]
+    top = -1
+    for position in range(n):
+        time = times[position]
+        while times[top] < time:
+            after[top] = position
+            stack.pop()
+            top = stack[-1]
+        before.append(top)
+        stack.append(position)
+        top = position
     return np.array(before, dtype=np.int64), np.array(after, dtype=np.int64)
