@@ -1,5 +1,79 @@
 """Slow, obvious twins of the fast paths, one function each, for tests to compare with.
 
-Each folder of tests may keep its own twins in ``tests/<folder>/naive_*.py`` when they are many;
-this file re-exports nothing and holds those shared by several folders.
+Folders with many twins keep theirs in ``tests/<folder>/naive_<topic>.py``; this file holds those of
+the method itself.
 """
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+if TYPE_CHECKING:
+    from alora_ts.network import ALoRaT
+
+Array = NDArray[np.floating]
+
+
+def pairs(values: Array, limit: int) -> list[tuple[int, int]]:
+    """Rank all pairs by |rho|, undefined as 0, ties by index."""
+
+    def strength(pair: tuple[int, int]) -> float:
+        i, j = pair
+        if np.ptp(values[:, i]) == 0 or np.ptp(values[:, j]) == 0:
+            return 0.0
+        return round(abs(float(stats.spearmanr(values[:, i], values[:, j]).statistic)), 9)
+
+    everything = itertools.combinations(range(values.shape[1]), 2)
+    return sorted(everything, key=lambda pair: (-strength(pair), pair))[:limit]
+
+
+def geman(matrix: Array, kept: int) -> float:
+    """Eq. 7, one matrix."""
+    sigma = np.linalg.svd(matrix, compute_uv=False)
+    return float(sum(s / (s + 1) for s in sigma[kept:]))
+
+
+def embed(network: ALoRaT, window: Array) -> Array:
+    """Eq. 1 with loops: window (T, d) to (T, D)."""
+    steps = len(window)
+    weights = network.embed.lag_weights().detach().numpy()
+    reach = (len(weights) - 1) // 2
+    embedded = np.zeros((steps, weights.shape[2]))
+    for t in range(steps):
+        for lag in range(len(weights)):
+            source = t + lag - reach
+            if network.embed.padding == "circular":
+                source %= steps
+            else:
+                source = min(max(source, 0), steps - 1)
+            embedded[t] += window[source] @ weights[lag]
+    return embedded
+
+
+def forward(network: ALoRaT, window: Array) -> tuple[Array, Array]:
+    """Eqs. 1, 2, 3, 6 for one window and a default layer: reconstruction, last mean attention."""
+    z = embed(network, window)
+    mean = np.empty(0)
+    for layer in network.blocks:
+        joint, bias = layer.query_key_value.weight.detach().numpy(), layer.query_key_value.bias
+        projected = z @ joint.T + bias.detach().numpy()
+        width = projected.shape[1] // 3 // layer.heads
+        query, key, value = np.split(projected, 3, axis=1)
+        matrices, mixed = [], []
+        for head in range(layer.heads):
+            part = slice(head * width, (head + 1) * width)
+            scores = query[:, part] @ key[:, part].T / np.sqrt(width)
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            weights /= weights.sum(1, keepdims=True)
+            matrices.append(weights)
+            mixed.append(weights @ value[:, part])
+        mean = np.mean(matrices, axis=0)
+        project = layer.project
+        z = z + np.hstack(mixed) @ project.weight.detach().numpy().T + project.bias.detach().numpy()
+    decode = network.decode
+    return z @ decode.weight.detach().numpy().T + decode.bias.detach().numpy(), mean

@@ -128,6 +128,11 @@ class ALoRaT(nn.Module):
         self.norm = nn.LayerNorm(embedded) if how.time_norm else None
         self.decode = nn.Linear(embedded, variables)
 
+    @property
+    def blocks(self) -> list[ALoRaLayer]:
+        """The layers, typed."""
+        return [layer for layer in self.layers if isinstance(layer, ALoRaLayer)]
+
     def forward(self, window: Tensor, *, per_head: bool = False) -> Encoding:
         """Reconstruct windows of shape (B, T, d)."""
         z = self.embed(window)  # (B, T, D)
