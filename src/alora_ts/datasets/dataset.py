@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alora_ts.errors import DataError
 
-__all__ = ["Dataset", "Segment", "label_segments", "truth_matrix"]
+__all__ = ["Dataset", "Segment", "label_segments", "matrix_segments", "truth_matrix"]
 
 
 @dataclass(frozen=True, order=True)
@@ -136,3 +136,20 @@ def label_segments(label: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """
     edges = np.flatnonzero(np.diff(label.astype(np.int8), prepend=0, append=0))
     return [(int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def matrix_segments(truth: NDArray[np.bool_]) -> tuple[Segment, ...]:
+    """List the runs of equal, not empty rows of a truth matrix: `truth_matrix` in reverse.
+
+    Examples
+    --------
+    >>> matrix_segments(np.array([[True, False], [True, False], [True, True], [False, False]]))
+    (Segment(start=0, end=2, variables=(0,)), Segment(start=2, end=3, variables=(0, 1)))
+    """
+    border = np.flatnonzero((truth[1:] != truth[:-1]).any(axis=1)) + 1
+    starts = [0, *border.tolist()]
+    return tuple(
+        Segment(start, end, tuple(np.flatnonzero(truth[start]).tolist()))
+        for start, end in zip(starts, [*starts[1:], len(truth)], strict=True)
+        if start < end and truth[start].any()
+    )

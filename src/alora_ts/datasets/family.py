@@ -10,9 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.datasets.dataset import Dataset
+from alora_ts.datasets.remote import RemoteFile
 from alora_ts.errors import DataError, nearest
 
-__all__ = ["Family", "one_series"]
+__all__ = ["Family", "Official", "one_series"]
+
+
+@dataclass(frozen=True)
+class Official:
+    """Published figures of a whole set as its files have it; None where none is published.
+
+    Attributes
+    ----------
+    variables : int
+        Columns of the data.
+    train_rows, test_rows : int or None
+        Rows of all entities together.
+    anomalous : int or None
+        Labelled test rows of all entities together.
+    """
+
+    variables: int
+    train_rows: int | None = None
+    test_rows: int | None = None
+    anomalous: int | None = None
 
 
 @dataclass(frozen=True)
@@ -26,15 +47,23 @@ class Family:
     title, home, licence, citation : str
         For people: the long name, where the data are published, the terms, what to cite.
     folders : tuple of str
-        Names under which a copy may lie in the data root.
+        Names under which a copy may lie in the data root; the first is where `fetch` puts one.
     marks : tuple of str
         Glob patterns; a folder that matches one of them is a copy of this dataset.
     entities : tuple of str
         The machines, servers or channels; empty where the set is one series.
     whole : bool
         Whether the set loads without an entity.
+    official : Official
+        What `check` compares a copy with.
     read : callable
         ``read(folder, entity, raw)`` gives the :class:`Dataset`.
+    files : tuple of RemoteFile
+        What `fetch` downloads; empty where the licence or the publisher does not allow it.
+    ask : str
+        How to get the data where `fetch` cannot, or what to do beside it.
+    hashes : tuple of (str, str)
+        Known files and their SHA-256, checked where there is no RemoteFile with a digest.
     """
 
     name: str
@@ -46,7 +75,11 @@ class Family:
     marks: tuple[str, ...]
     entities: tuple[str, ...]
     whole: bool
+    official: Official
     read: Callable[[Path, str | None, bool], Dataset]
+    files: tuple[RemoteFile, ...] = ()
+    ask: str = ""
+    hashes: tuple[tuple[str, str], ...] = ()
 
     def folder(self, root: Path) -> Path:
         """Find this dataset's copy in ``root`` or one of its folders."""
@@ -55,7 +88,7 @@ class Family:
                 return candidate
         places = " or ".join(str(root / name) for name in self.folders)
         raise DataError(
-            f"no copy of {self.name} in {root}: looked for {self.marks[0]} in {places}; "
+            f"no copy of {self.name} in {root}: looked for {' or '.join(self.marks)} in {places}; "
             f"`alora-ts data info {self.name}` says how to get it"
         )
 

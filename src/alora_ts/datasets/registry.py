@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from alora_ts.datasets import asd, smd, telemanom
+from alora_ts.datasets import asd, hai, msds, psm, smd, swat, telemanom
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.family import Family
 from alora_ts.errors import DataError, nearest
@@ -13,7 +13,17 @@ from alora_ts.errors import DataError, nearest
 __all__ = ["FAMILIES", "data_root", "entities", "family", "load", "names"]
 
 FAMILIES: dict[str, Family] = {
-    f.name: f for f in (smd.FAMILY, telemanom.MSL, telemanom.SMAP, asd.FAMILY)
+    f.name: f
+    for f in (
+        smd.FAMILY,
+        psm.FAMILY,
+        telemanom.MSL,
+        telemanom.SMAP,
+        swat.FAMILY,
+        *hai.FAMILIES.values(),
+        msds.FAMILY,
+        asd.FAMILY,
+    )
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from alora_ts.datasets.dataset import Dataset, Segment
-from alora_ts.datasets.family import Family, one_series
-from alora_ts.datasets.reading import need_file, read_labels, read_matrix
-from alora_ts.errors import DataError
+from alora_ts.datasets.dataset import Dataset
+from alora_ts.datasets.family import Family, Official, one_series
+from alora_ts.datasets.interpretation import read_interpretation
+from alora_ts.datasets.reading import read_labels, read_matrix
+from alora_ts.datasets.remote import RemoteFile
+from alora_ts.datasets.smd_hashes import HASHES
 
 __all__ = ["FAMILY"]
 
@@ -17,7 +18,8 @@ _MACHINES = tuple(
     for group, count in ((1, 8), (2, 9), (3, 11))
     for number in range(1, count + 1)
 )
-_LINE = re.compile(r"(\d+)-(\d+):(\d+(?:,\d+)*),?")
+_PARTS = ("train", "test", "test_label", "interpretation_label")
+_RAW = "https://raw.githubusercontent.com/NetManAIOps/OmniAnomaly/master/ServerMachineDataset"
 
 
 def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:  # noqa: ARG001
@@ -30,7 +32,9 @@ def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:  # noqa: ARG0
         train=train,
         test=test,
         label=read_labels(folder / "test_label" / f"{entity}.txt"),
-        interpretation=_interpretation(folder / "interpretation_label" / f"{entity}.txt"),
+        interpretation=read_interpretation(
+            folder / "interpretation_label" / f"{entity}.txt", last_included=False
+        ),
         # The files have no header; the interpretation files count the columns from 1.
         variables=tuple(f"metric-{number}" for number in range(1, test.shape[1] + 1)),
         train_timestamps=None,
@@ -40,23 +44,6 @@ def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:  # noqa: ARG0
         licence=FAMILY.licence,
         citation=FAMILY.citation,
     )
-
-
-def _interpretation(path: Path) -> tuple[Segment, ...]:
-    """Read lines ``start-end:dim,dim``: rows from 0, end exclusive, dims from 1."""
-    segments = []
-    for number, line in enumerate(need_file(path).read_text().splitlines(), start=1):
-        if not line.strip():
-            continue
-        match = _LINE.fullmatch(line.strip())
-        if match is None:
-            raise DataError(
-                f"{path}, line {number}: {line[:60]!r} is not of the form start-end:dim,dim; the "
-                "file is damaged, fetch or copy it again"
-            )
-        variables = sorted({int(dim) - 1 for dim in match[3].split(",")})
-        segments.append(Segment(int(match[1]), int(match[2]), tuple(variables)))
-    return tuple(sorted(segments))
 
 
 FAMILY = Family(
@@ -72,5 +59,10 @@ FAMILY = Family(
     marks=("train/machine-*.txt",),
     entities=_MACHINES,
     whole=False,
+    official=Official(variables=38, train_rows=708_405, test_rows=708_420),
     read=_read,
+    files=tuple(
+        RemoteFile(path, f"{_RAW}/{path}", f"sha256:{HASHES[path]}" if path in HASHES else "")
+        for path in (f"{part}/{machine}.txt" for machine in _MACHINES for part in _PARTS)
+    ),
 )

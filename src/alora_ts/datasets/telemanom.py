@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family
+from alora_ts.datasets.family import Family, Official
 from alora_ts.datasets.reading import need_file, read_array
 from alora_ts.errors import DataError
 
@@ -30,6 +30,13 @@ _SMAP = (
     "P-1 S-1 E-1 E-2 E-3 E-4 E-5 E-6 E-7 E-8 E-9 E-10 E-11 E-12 E-13 A-1 D-1 P-2 P-3 D-2 D-3 D-4 "
     "A-2 A-3 A-4 G-1 G-2 D-5 D-6 D-7 F-1 P-4 G-3 T-1 T-2 D-8 D-9 F-2 G-4 T-3 D-11 D-12 B-1 G-6 "
     "G-7 P-7 R-1 A-5 A-6 A-7 D-13 A-8 A-9 F-3"
+)
+_LABELS_SHA256 = "057ce2d6c8875982bf4e5404aefea14efdcbce413d80826d2b737c95b59b7539"
+_ASK = (
+    "The archive its authors published (s3-us-west-2.amazonaws.com/telemanom/data.zip) has "
+    "answered 403 since November 2024. Its README now points to a copy on Kaggle, which needs an "
+    "account: https://www.kaggle.com/datasets/patrickfleith/nasa-anomaly-detection-dataset-smap-msl"
+    ". Unpack it so that the dataset's folder has train/, test/ and labeled_anomalies.csv."
 )
 # P-2 stands twice in the label file with different stretches. Alone, it gets both; the usual
 # 135,183 / 427,617 rows of SMAP are those without it.
@@ -112,7 +119,7 @@ def _ids(parts: list[NDArray[np.float32]]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(parts), dtype=np.int64), [len(part) for part in parts])
 
 
-def _family(name: str, title: str, channels: str) -> Family:
+def _family(name: str, title: str, channels: str, official: Official) -> Family:
     return Family(
         name=name,
         title=title,
@@ -126,10 +133,23 @@ def _family(name: str, title: str, channels: str) -> Family:
         marks=(f"test/{channels.split(maxsplit=1)[0]}.npy",),
         entities=tuple(channels.split()),
         whole=True,
+        official=official,
         read=partial(_read, name),
+        ask=_ASK,
+        hashes=(("labeled_anomalies.csv", _LABELS_SHA256),),
     )
 
 
-MSL = _family("MSL", "Mars Science Laboratory rover telemetry", _MSL)
-SMAP = _family("SMAP", "Soil Moisture Active Passive satellite telemetry", _SMAP)
+MSL = _family(
+    "MSL",
+    "Mars Science Laboratory rover telemetry",
+    _MSL,
+    Official(variables=55, train_rows=58_317, test_rows=73_729, anomalous=7_766),
+)
+SMAP = _family(
+    "SMAP",
+    "Soil Moisture Active Passive satellite telemetry",
+    _SMAP,
+    Official(variables=25, train_rows=135_183, test_rows=427_617, anomalous=54_696),
+)
 _FAMILIES = {"MSL": MSL, "SMAP": SMAP}
