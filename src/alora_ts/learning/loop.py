@@ -1,0 +1,170 @@
+"""The training loop: Adam, a warm start and a falling rate, early stopping, a guard for NaN."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from alora_ts.errors import TrainingError
+from alora_ts.learning.callbacks import Callback, EpochEnd
+from alora_ts.learning.loss import Loss, objective
+from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.sampling import WindowSource, shuffled_forever
+from alora_ts.learning.summary import TrainingSummary
+from alora_ts.network import ALoRaT
+from alora_ts.progress import Report, Step
+
+__all__ = ["train"]
+
+_WARM_UP_STEPS = 30
+_VALIDATION_WINDOWS = 512
+
+
+def train(
+    network: ALoRaT,
+    training: WindowSource,
+    validation: WindowSource | None,
+    *,
+    options: TrainingOptions,
+    rng: np.random.Generator,
+    variables: Sequence[str],
+    report: Report,
+    callbacks: Sequence[Callback] = (),
+) -> TrainingSummary:
+    """Train a network in place and leave it with the best weights seen.
+
+    Parameters
+    ----------
+    network : ALoRaT
+    training, validation : WindowSource
+        Without validation windows the training runs to its end and keeps the last weights.
+    options : TrainingOptions
+    rng : numpy.random.Generator
+        Draws the windows.
+    variables : sequence of str
+        Names, for error messages.
+    report : callable
+        Receives a :class:`~alora_ts.progress.Step` after each step.
+    callbacks : sequence of Callback
+        Called after each epoch.
+
+    Returns
+    -------
+    TrainingSummary
+
+    Raises
+    ------
+    TrainingError
+        When the loss is no longer finite.
+
+    Notes
+    -----
+    An interrupt (Ctrl-C) ends the training; the best weights so far are kept and the summary
+    says so.
+    """
+    steps_per_epoch = max(1, min(options.epoch_windows, len(training)) // options.batch_size)
+    batch = min(options.batch_size, len(training))
+    total_steps = steps_per_epoch * options.epochs
+    optimiser = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: _rate_factor(step, total_steps)
+    )
+    order = shuffled_forever(len(training), rng)
+    best = _Best(network)
+    epochs: list[EpochEnd] = []
+    stopped: Literal["finished", "early", "interrupted"] = "finished"
+    step = 0
+    network.train()
+    try:
+        for epoch in range(1, options.epochs + 1):
+            error = penalty = 0.0
+            for _ in range(steps_per_epoch):
+                which = np.fromiter(itertools.islice(order, batch), dtype=np.int64)
+                loss = objective(network, training.take(which), options)
+                _guard(loss, variables)
+                optimiser.zero_grad(set_to_none=True)
+                loss.total.backward()  # type: ignore[no-untyped-call]
+                nn.utils.clip_grad_norm_(network.parameters(), options.gradient_clip)
+                optimiser.step()
+                schedule.step()
+                step += 1
+                error += loss.error.item() / steps_per_epoch
+                penalty += loss.penalty.item() / steps_per_epoch
+                facts = {"error": loss.error.item(), "low-rank": loss.penalty.item()}
+                report(Step("fitting", step, total_steps, facts))
+            judged = _validate(network, validation, options)
+            end = EpochEnd(epoch, error, penalty, judged, network)
+            epochs.append(end)
+            best.consider(network, end)
+            asked_to_stop = [callback(end) for callback in callbacks]
+            if any(asked_to_stop) or (epoch - best.epoch >= options.patience):
+                stopped = "early" if epoch < options.epochs else "finished"
+                break
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    report(Step("fitting", total_steps, total_steps))
+    best.restore(network)
+    network.eval()
+    return TrainingSummary(
+        error=tuple(end.error for end in epochs),
+        penalty=tuple(end.penalty for end in epochs),
+        validation=tuple(end.validation for end in epochs),
+        best_epoch=best.epoch,
+        stopped=stopped,
+        windows=step * batch,
+    )
+
+
+class _Best:
+    """The weights with the lowest validation loss."""
+
+    def __init__(self, network: ALoRaT) -> None:
+        self.epoch = 0
+        self._loss = math.inf
+        self._weights = copy.deepcopy(network.state_dict())
+
+    def consider(self, network: ALoRaT, end: EpochEnd) -> None:
+        # Without validation windows the loss is NaN, and the newest weights are the best known.
+        if end.validation < self._loss or math.isnan(end.validation):
+            self.epoch, self._loss = end.epoch, end.validation
+            self._weights = copy.deepcopy(network.state_dict())
+
+    def restore(self, network: ALoRaT) -> None:
+        network.load_state_dict(self._weights)
+
+
+def _rate_factor(step: int, total: int) -> float:
+    warm = min(1.0, (step + 1) / min(_WARM_UP_STEPS, max(1, total // 4)))
+    return warm * 0.5 * (1 + math.cos(math.pi * step / total))
+
+
+def _guard(loss: Loss, variables: Sequence[str]) -> None:
+    if torch.isfinite(loss.total):
+        return
+    finite = torch.isfinite(loss.squares)
+    worst = int(torch.where(finite, loss.squares, torch.inf).argmax())
+    raise TrainingError(
+        f"training stopped: the loss is no longer finite, first seen in variable "
+        f"{variables[worst]!r}. Look for extreme values there, use scaling='robust', or lower "
+        "learning_rate"
+    )
+
+
+@torch.no_grad()
+def _validate(network: ALoRaT, validation: WindowSource | None, options: TrainingOptions) -> float:
+    if validation is None or len(validation) == 0:
+        return math.nan
+    network.eval()
+    count = min(len(validation), _VALIDATION_WINDOWS)
+    which = np.linspace(0, len(validation) - 1, count).round().astype(np.int64)
+    parts = np.array_split(which, math.ceil(count / 64))
+    losses = [objective(network, validation.take(part), options).total.item() for part in parts]
+    network.train()
+    return float(np.average(losses, weights=[len(part) for part in parts]))

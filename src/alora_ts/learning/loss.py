@@ -1,0 +1,58 @@
+"""The objective: reconstruction error and low-rank penalty (Eq. 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alora_ts.learning.options import TrainingOptions
+from alora_ts.network import ALoRaT, low_rank_penalty
+
+__all__ = ["Loss", "objective"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The terms of Eq. 8 for a batch.
+
+    Attributes
+    ----------
+    total : Tensor
+        error + λ · penalty.
+    error : Tensor
+        Mean squared reconstruction error over all entries.
+    penalty : Tensor
+        Σ_l of the low-rank penalty, mean over windows.
+    squares : Tensor of shape (d,)
+        Mean squared error of each series, to name a culprit when something goes wrong.
+    """
+
+    total: Tensor
+    error: Tensor
+    penalty: Tensor
+    squares: Tensor
+
+
+def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
+    """Evaluate Eq. 8 on a batch of windows (B, T, d).
+
+    Notes
+    -----
+    The paper sums the squared error over all T·d entries. Here it is the mean, as in the authors'
+    program, so that λ means the same for any window and any number of variables; the penalty is a
+    mean over windows, so that λ does not depend on the batch size either.
+    """
+    by_head = options.placement == "heads" and options.penalty == "paper"
+    encoding = network(windows, per_head=by_head)
+    squares = (encoding.reconstruction - windows).square().mean((0, 1))
+    error = squares.mean()
+    if options.penalty == "authors":
+        # Their slice [r:] meets the batch axis: window 0 is spared instead of σ1.
+        per_layer = [low_rank_penalty(s, kept=0)[1:].sum() for s in encoding.attention]
+        penalty = torch.stack(per_layer).mean()
+    else:
+        matrices = encoding.heads if encoding.heads is not None else encoding.attention
+        penalty = torch.stack([low_rank_penalty(s).mean() for s in matrices]).sum()
+    return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)

@@ -1,0 +1,48 @@
+"""What can be chosen about training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["TrainingOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """How a network is trained. Why these defaults: docs/decisions.md.
+
+    Attributes
+    ----------
+    epochs : int
+        Most epochs; early stopping may end sooner.
+    epoch_windows : int
+        Windows drawn for an epoch. Windows at stride 1 overlap T-fold, so a random part of them
+        says nearly as much as all. Each epoch goes on with the windows not drawn yet.
+    batch_size : int
+        Windows per step.
+    learning_rate : float
+        Adam's step size at its highest. It rises over the first steps and falls to zero over the
+        epochs (half a cosine).
+    low_rank_weight : float
+        λ of Eq. 8, with the error as a mean over entries and the penalty as a mean over windows.
+    placement : {"mean", "heads"}
+        Penalise the mean attention matrix of a layer, or each head's and take the mean.
+    penalty : {"paper", "authors"}
+        "authors" is what the authors' program computes instead of Eq. 7: all singular values of
+        all windows but the first of the batch, summed over windows, averaged over layers.
+    gradient_clip : float
+        Largest norm of the gradient.
+    patience : int
+        Epochs without improvement on the validation windows before stopping.
+    """
+
+    epochs: int = 6
+    epoch_windows: int = 1600
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    low_rank_weight: float = 10.0
+    placement: Literal["mean", "heads"] = "mean"
+    penalty: Literal["paper", "authors"] = "paper"
+    gradient_clip: float = 5.0
+    patience: int = 2
