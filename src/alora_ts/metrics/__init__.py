@@ -4,6 +4,7 @@ from alora_ts.metrics.affiliation import Affiliation, affiliation
 from alora_ts.metrics.auc import auc_pr, auc_roc
 from alora_ts.metrics.curves import at_threshold, best_f1, curve
 from alora_ts.metrics.delay import Delay, FalseAlarms, detection_delay, false_alarms
+from alora_ts.metrics.evaluation import Evaluation, Measure, evaluate
 from alora_ts.metrics.localization import (
     Localization,
     by_segment,
@@ -23,8 +24,10 @@ __all__ = [
     "BestF1",
     "Curve",
     "Delay",
+    "Evaluation",
     "FalseAlarms",
     "Localization",
+    "Measure",
     "PrecisionRecall",
     "affiliation",
     "at_threshold",
@@ -34,6 +37,7 @@ __all__ = [
     "by_segment",
     "curve",
     "detection_delay",
+    "evaluate",
     "event_based",
     "false_alarms",
     "hit_rate",

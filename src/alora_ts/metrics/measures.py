@@ -1,0 +1,113 @@
+"""Every detection metric of one score, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.metrics.auc import auc_pr, auc_roc
+from alora_ts.metrics.curves import at_threshold, best_f1
+from alora_ts.metrics.delay import detection_delay, false_alarms
+from alora_ts.metrics.results import BestF1, PrecisionRecall
+from alora_ts.metrics.vus import range_auc, vus
+
+__all__ = ["ALL", "BEST", "GIVEN", "Value", "measured"]
+
+BEST, GIVEN, ALL = "best threshold", "given threshold", "all thresholds"
+F1_METRICS = ("affiliation", "range", "event", "point")
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number, the precision and recall behind it, and whether more of it is better."""
+
+    value: float | None
+    precision: float | None = None
+    recall: float | None = None
+    more_is_better: bool = True
+
+
+def measured(
+    label: NDArray[np.bool_],
+    score: NDArray[np.float64],
+    levels: dict[str, float],
+    *,
+    window: int,
+    seconds_per_row: float | None,
+    i_know_it_misleads: bool = False,
+) -> dict[tuple[str, str], Value]:
+    """All metrics, keyed by (how the threshold is chosen, name).
+
+    Parameters
+    ----------
+    label : ndarray of bool, shape (n,)
+        With both classes.
+    score : ndarray of shape (n,)
+        Finite.
+    levels : dict
+        The threshold for alarms under ``BEST`` and, where there is one, ``GIVEN``.
+    window, seconds_per_row, i_know_it_misleads
+        As for :func:`~alora_ts.metrics.evaluate`.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> label, score = np.array([False, True]), np.array([0.0, 1.0])
+    >>> found = measured(label, score, {BEST: 0.5}, window=0, seconds_per_row=None)
+    >>> found["best threshold", "point F1"]
+    Value(value=1.0, precision=1.0, recall=1.0, more_is_better=True)
+    """
+    found: dict[tuple[str, str], Value] = {}
+    # Among honest numbers a point-adjusted one would look like the best, so it must be asked for.
+    f1_metrics = [*F1_METRICS, *(["point-adjusted"] if i_know_it_misleads else [])]
+    for metric in f1_metrics:
+        best = best_f1(label, score, metric, i_know_it_misleads=i_know_it_misleads)
+        found[BEST, f"{metric} F1"] = _f1(best)
+    found |= _timing(label, score > levels[BEST], BEST, seconds_per_row)
+    if GIVEN in levels:
+        for metric in f1_metrics:
+            once = at_threshold(
+                label, score, levels[GIVEN], metric, i_know_it_misleads=i_know_it_misleads
+            )
+            found[GIVEN, f"{metric} F1"] = _f1(once)
+        found |= _timing(label, score > levels[GIVEN], GIVEN, seconds_per_row)
+    volume = vus(label, score, window)
+    widest = range_auc(label, score, window)
+    for name, value in (
+        ("AUC-ROC", auc_roc(label, score)),
+        ("AUC-PR", auc_pr(label, score)),
+        ("VUS-ROC", volume.roc),
+        ("VUS-PR", volume.pr),
+        ("range-AUC-ROC", widest.roc),
+        ("range-AUC-PR", widest.pr),
+    ):
+        found[ALL, name] = Value(value)
+    return found
+
+
+def _f1(result: BestF1 | PrecisionRecall) -> Value:
+    return Value(result.f1, result.precision, result.recall)
+
+
+def _timing(
+    label: NDArray[np.bool_], alarm: NDArray[np.bool_], choice: str, seconds_per_row: float | None
+) -> dict[tuple[str, str], Value]:
+    late = detection_delay(label, alarm, seconds_per_row=seconds_per_row)
+    wrong = false_alarms(label, alarm, seconds_per_row=seconds_per_row)
+    unit = "rows" if seconds_per_row is None else "s"
+    rate = (
+        ("false alarms", float(wrong.episodes))
+        if wrong.per_day is None
+        else ("false alarms per day", wrong.per_day)
+    )
+    return {
+        (choice, "events caught"): Value(late.caught),
+        (choice, f"mean delay ({unit})"): Value(late.mean, more_is_better=False),
+        (choice, rate[0]): Value(rate[1], more_is_better=False),
+        (choice, "normal rows alarmed"): Value(wrong.normal_share, more_is_better=False),
+    }
