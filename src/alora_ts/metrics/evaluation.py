@@ -41,6 +41,9 @@ class Measure:
     random : float or None
         The mean of random scores. Their F1 is at their own best threshold, or at the given one
         that of as many alarms as the score raises; so are their delays and false alarms.
+    random_std : float or None
+        The standard deviation of these random scores' values: with few events luck goes far. 0
+        where the chance level is exact.
     always : float or None
         Of an alarm that never ends (of equal scores, where no threshold is chosen).
     above_chance : float or None
@@ -55,6 +58,7 @@ class Measure:
     precision: float | None
     recall: float | None
     random: float | None
+    random_std: float | None
     always: float | None
     above_chance: float | None
 
@@ -215,10 +219,11 @@ def _level_for(score: NDArray[np.float64], count: int) -> float:
 def _line(key: Key, ours: Value, random: list[float | None], always: float | None) -> Measure:
     known = [value for value in random if value is not None]
     level = float(np.mean(known)) if known else None
+    spread = float(np.std(known)) if known else None
     above = None
     if ours.more_is_better and ours.value is not None and level is not None and always is not None:
         above = _above(ours.value, max(level, always))
-    return Measure(*key, ours.value, ours.precision, ours.recall, level, always, above)
+    return Measure(*key, ours.value, ours.precision, ours.recall, level, spread, always, above)
 
 
 def _above(value: float, chance: float) -> float | None:
@@ -240,6 +245,6 @@ def _localized(
             # Equal scores for all variables are one tie, and that is worth chance exactly.
             above = _above(value, chance)
             lines.append(
-                Measure(WHICH, f"{name}@{percent}", value, None, None, chance, chance, above)
+                Measure(WHICH, f"{name}@{percent}", value, None, None, chance, 0.0, chance, above)
             )
     return lines
