@@ -1,0 +1,252 @@
+"""One function that reads tables of every kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from alora_ts.data.frames import decide_layout, read_values, refuse_infinite
+from alora_ts.data.record import Kind, Part, Table
+from alora_ts.data.sources import read_files
+from alora_ts.data.times import Times, read_times
+from alora_ts.errors import DataError
+
+__all__ = ["Source", "Table", "as_table"]
+
+# Frames of libraries that may not be installed cannot be named in a type.
+Source: TypeAlias = Any
+
+
+def as_table(
+    source: Source,
+    *,
+    time: str | None = None,
+    columns: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    optional: bool = False,
+) -> Table:
+    """Read a table of any kind.
+
+    Parameters
+    ----------
+    source : array, frame or path
+        A numpy array of shape (N, d) or (N,); a pandas, polars (eager or lazy) or pyarrow table,
+        or any frame that narwhals or the Arrow interface understands; a path to a CSV (gzipped or
+        not) or Parquet file, a folder of them, a glob, or a list of paths.
+    time : str, optional
+        The time column. By default a column of datetimes, a column named like time (``time``,
+        ``timestamp``, ``date``, ``ds``, …) or a pandas index of datetimes is found. A column
+        named in ``columns`` is never taken for the time.
+    columns : iterable of str, optional
+        The variables to use, in this order. By default all that are neither time nor ignored.
+    ignore : iterable of str
+        Columns to leave out.
+    optional : bool
+        Whether ignored columns may be absent; otherwise a name that does not exist is an error.
+
+    Returns
+    -------
+    Table
+        The rows in the order given: sorting, gaps and missing cells are for ``Preparation``.
+        Several files are read in the order of their names.
+
+    Raises
+    ------
+    DataError
+        For a missing or unreadable file, no rows, columns that are not numeric or mix numbers with
+        text, infinite cells, times that are missing or no times; the message names the place.
+
+    Notes
+    -----
+    Float columns keep their width; integers of up to 16 bits and booleans become float32, wider
+    integers and everything read from CSV float64. Arrays and pandas frames of one float type are
+    not copied. The columns of an array are named ``x0``, ``x1``, …
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"time": ["2024-01-01 00:00", "2024-01-01 00:01"], "flow": [1, None]})
+    >>> table = as_table(frame)
+    >>> table.variables, table.time_name, table.timestamps[1]
+    (('flow',), 'time', np.datetime64('2024-01-01T00:01:00.000000'))
+    """
+    choices: dict[str, Any] = {
+        "time": time,
+        "columns": columns,
+        "ignore": ignore,
+        "optional": optional,
+    }
+    if isinstance(source, Table):
+        raise DataError("this is a Table already; use it as it is")
+    if isinstance(source, str | os.PathLike):
+        return read_files([Path(source)], **choices)
+    if isinstance(source, list | tuple) and source:
+        if all(isinstance(item, str | os.PathLike) for item in source):
+            return read_files([Path(item) for item in source], **choices)
+        source = np.asarray(source)
+    if isinstance(source, np.ndarray):
+        return _read_array(source, **choices)
+    frame = nw.from_native(source, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.Series):
+        frame = frame.alias(str(frame.name or "x0")).to_frame()
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame, **choices)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _read_frame(nw.from_native(pl.DataFrame(source)), **choices)
+    if hasattr(source, "__array__"):
+        return _read_array(np.asarray(source), **choices)
+    raise DataError(
+        f"cannot read a table from {type(source).__name__}; give a numpy array, a pandas, polars "
+        "or pyarrow table, or a path to CSV or Parquet"
+    )
+
+
+def _read_array(
+    array: NDArray[Any],
+    *,
+    time: str | None,
+    columns: Iterable[str] | None,
+    ignore: Iterable[str],
+    optional: bool,
+) -> Table:
+    if array.ndim == 1 and array.dtype.names is None:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise DataError(
+            f"an array of shape {array.shape} is no table; give rows × variables (or one dimension "
+            "for a single variable)"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.result_type(array.dtype, np.float32)), np.nan)
+    names = {f"x{at}": nw.Float64() for at in range(array.shape[1])}
+    choices: dict[str, Any] = {"time": time, "columns": columns, "ignore": ignore}
+    choices["optional"] = optional
+    layout = decide_layout(dict(names), **choices)
+    if not len(array):
+        raise DataError("the array has no rows; give at least one")
+    if array.dtype.kind in "OUS":
+        return _read_frame(nw.from_native(_objects(array, list(names))), **choices)
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"an array of {array.dtype} is not numeric; convert it to floats first")
+    width = np.float32 if array.dtype.itemsize < 4 or array.dtype == np.float32 else np.float64
+    times = Times(np.empty(0), None)
+    if layout.time is not None:
+        stamps = nw.new_series(layout.time, array[:, int(layout.time[1:])], backend="polars")
+        times = read_times(stamps, "row {}".format)
+    if layout.variables != tuple(names):
+        array = array[:, [int(name[1:]) for name in layout.variables]]
+    values: NDArray[Any] = array.astype(width, copy=False)
+    refuse_infinite(values, layout.variables, "row {}".format)
+    return Table(
+        values=values,
+        variables=layout.variables,
+        timestamps=None if layout.time is None else times.stamps,
+        time_name=layout.time,
+        kind="numpy",
+        dropped=layout.dropped,
+        time_column=None if layout.time is None else pl.Series(layout.time, times.stamps),
+    )
+
+
+def _objects(array: NDArray[Any], names: list[str]) -> pl.DataFrame:
+    kind = pl.Object if array.dtype.kind == "O" else pl.String
+    return pl.DataFrame(
+        {name: pl.Series(name, array[:, at].tolist(), kind) for at, name in enumerate(names)}
+    )
+
+
+def _read_frame(
+    frame: nw.DataFrame[Any],
+    *,
+    time: str | None,
+    columns: Iterable[str] | None,
+    ignore: Iterable[str],
+    optional: bool,
+) -> Table:
+    kind, index, times = _kind(frame), None, None
+    index_name: str | None = None
+    if kind == "pandas":
+        frame, index, times = _unpack_pandas(frame, wanted=time is None)
+        index_name = None if index.name is None else str(index.name)
+    layout = decide_layout(
+        dict(frame.schema),
+        time=time,
+        columns=columns,
+        ignore=ignore,
+        find=times is None,
+        optional=optional,
+    )
+    if not len(frame):
+        raise DataError(f"the table has no rows (columns: {', '.join(frame.columns)})")
+    time_name, time_column = layout.time, None
+    if layout.time is not None:
+        times = read_times(frame[layout.time], "row {}".format)
+        time_column = frame[layout.time].to_native()
+    elif times is not None:
+        time_name = index_name
+    values = _as_view(frame, layout.variables, kind)
+    if values is None:
+        values = read_values(frame, layout.variables, "row {}".format)
+    else:
+        refuse_infinite(values, layout.variables, "row {}".format)
+    return Table(
+        values=values,
+        variables=layout.variables,
+        timestamps=None if times is None else times.stamps,
+        time_name=time_name,
+        time_zone=None if times is None else times.zone,
+        kind=kind,
+        parts=(Part(),),
+        dropped=layout.dropped,
+        time_column=time_column,
+        index=index,
+    )
+
+
+def _kind(frame: nw.DataFrame[Any]) -> Kind:
+    implementation = frame.implementation
+    if implementation.is_pandas():
+        return "pandas"
+    return "pyarrow" if implementation.is_pyarrow() else "polars"
+
+
+def _unpack_pandas(
+    frame: nw.DataFrame[Any], *, wanted: bool
+) -> tuple[nw.DataFrame[Any], Any, Times | None]:
+    """Name columns by text, and read the times from the index if it holds any."""
+    import pandas as pd
+
+    native = cast("pd.DataFrame", frame.to_native())
+    index = native.index
+    if index.nlevels > 1 or native.columns.nlevels > 1:
+        raise DataError(
+            "the pandas frame has an index or columns of several levels; flatten it first "
+            "(reset_index) and name the time column with time="
+        )
+    if not all(isinstance(name, str) for name in native.columns):
+        native = native.set_axis([str(name) for name in native.columns], axis=1)
+    stamps = index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
+    times = None
+    if wanted and isinstance(stamps, pd.DatetimeIndex):
+        series: Any = stamps.to_series(name=str(index.name or "index"))
+        times = read_times(nw.from_native(series, series_only=True), "row {}".format)
+    return nw.from_native(native, eager_only=True), index, times
+
+
+def _as_view(
+    frame: nw.DataFrame[Any], variables: tuple[str, ...], kind: Kind
+) -> NDArray[Any] | None:
+    """A pandas frame of one float type as it lies in memory, or None where that cannot be."""
+    if kind != "pandas" or tuple(frame.columns) != variables:
+        return None
+    kinds = {str(dtype) for dtype in frame.to_native().dtypes}
+    return frame.to_native().to_numpy() if kinds in ({"float32"}, {"float64"}) else None
