@@ -13,6 +13,8 @@ from typing import Annotated
 
 import typer
 
+from alora_ts.cli import data
+
 app = typer.Typer(
     name="alora-ts",
     no_args_is_help=True,
@@ -20,6 +22,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:

@@ -59,6 +59,9 @@ class _Array:
 
 
 def _build(raw: object, kind: object, shape: object, order: object) -> NDArray[Any]:
+    if isinstance(raw, str):
+        # Bytes that Python 2 wrote come back as text in the encoding given to the reader.
+        raw = raw.encode("latin1")
     if not isinstance(raw, (bytes, bytearray)) or not isinstance(kind, _Type):
         raise _RefusedError("an array without plain bytes")
     flat = np.frombuffer(raw, dtype=kind.dtype())
@@ -73,6 +76,11 @@ def _from_buffer(raw: object, kind: object, shape: object, order: object = "C") 
     return _build(raw, kind, shape, order)
 
 
+def _no_bytes() -> bytes:
+    # How Python 3 wrote the bytes of an empty array into protocol 2.
+    return b""
+
+
 def _encode(text: object, codec: object = "latin1") -> bytes:
     # How Python 3 wrote bytes into protocol 2.
     if not isinstance(text, str) or codec not in ("latin1", "latin-1"):
@@ -84,6 +92,7 @@ _STAND_INS: dict[tuple[str, str], object] = {
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Type,
     ("_codecs", "encode"): _encode,
+    ("__builtin__", "bytes"): _no_bytes,
     **{(f"numpy.{c}.multiarray", "_reconstruct"): _reconstruct for c in ("core", "_core")},
     **{(f"numpy.{c}.numeric", "_frombuffer"): _from_buffer for c in ("core", "_core")},
 }

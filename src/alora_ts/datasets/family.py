@@ -62,8 +62,6 @@ class Family:
         What `fetch` downloads; empty where the licence or the publisher does not allow it.
     ask : str
         How to get the data where `fetch` cannot, or what to do beside it.
-    hashes : tuple of (str, str)
-        Known files and their SHA-256, checked where there is no RemoteFile with a digest.
     """
 
     name: str
@@ -79,7 +77,6 @@ class Family:
     read: Callable[[Path, str | None, bool], Dataset]
     files: tuple[RemoteFile, ...] = ()
     ask: str = ""
-    hashes: tuple[tuple[str, str], ...] = ()
 
     def folder(self, root: Path) -> Path:
         """Find this dataset's copy in ``root`` or one of its folders."""

@@ -167,7 +167,7 @@ FAMILY = Family(
     name="MSDS",
     title="Multi-Source Distributed System data (concurrent run, metrics)",
     home="https://zenodo.org/records/3549604",
-    licence="CC BY 4.0 as stated on Zenodo; the label matrix MIT (AERCA)",
+    licence="the terms of its Zenodo record; the label matrix MIT (AERCA)",
     citation=(
         "Nedelkoski, Bogatinovski, Mandapati, Becker, Cardoso, Kao: Multi-source Distributed "
         "System Data for AI-Powered Analytics, ESOCC 2020"

@@ -31,7 +31,6 @@ _SMAP = (
     "A-2 A-3 A-4 G-1 G-2 D-5 D-6 D-7 F-1 P-4 G-3 T-1 T-2 D-8 D-9 F-2 G-4 T-3 D-11 D-12 B-1 G-6 "
     "G-7 P-7 R-1 A-5 A-6 A-7 D-13 A-8 A-9 F-3"
 )
-_LABELS_SHA256 = "057ce2d6c8875982bf4e5404aefea14efdcbce413d80826d2b737c95b59b7539"
 _ASK = (
     "The archive its authors published (s3-us-west-2.amazonaws.com/telemanom/data.zip) has "
     "answered 403 since November 2024. Its README now points to a copy on Kaggle, which needs an "
@@ -136,7 +135,6 @@ def _family(name: str, title: str, channels: str, official: Official) -> Family:
         official=official,
         read=partial(_read, name),
         ask=_ASK,
-        hashes=(("labeled_anomalies.csv", _LABELS_SHA256),),
     )
 
 
