@@ -1,0 +1,86 @@
+"""From evidence to one number a row: the paper's score, and the refined one that is our default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.data.windows import segment_starts
+
+__all__ = ["ScoreRule", "Scoring", "causal_mean"]
+
+Scoring = Literal["refined", "paper", "error"]
+
+
+@dataclass(frozen=True)
+class ScoreRule:
+    """How squared residuals and rank become a raw score.
+
+    Attributes
+    ----------
+    scoring : {"refined", "paper", "error"}
+        "paper" is AS_t = ‖y_t − ŷ_t‖² · rank (Eq. 9). "error" is its first factor alone.
+        "refined" divides each variable's squared residual by ``scale``, limits it to ``cap``,
+        sums, multiplies by the rank, and takes a causal mean over ``smoothing`` rows.
+    scale : ndarray of shape (d,)
+        Mean squared residual of each variable on normal rows, or ones.
+    cap : float
+        The most one variable can add at one moment.
+    smoothing : int
+        Rows of the causal mean, 1 for none.
+    """
+
+    scoring: Scoring
+    scale: NDArray[np.float64]
+    cap: float
+    smoothing: int
+
+    def error(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Per-variable error (N, d): squared residual, relative to normal when refined."""
+        squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
+        if self.scoring == "refined":
+            squared /= self.scale
+            np.minimum(squared, self.cap, out=squared)
+        return squared
+
+    def raw(
+        self,
+        error: NDArray[np.float64],
+        rank: NDArray[np.integer],
+        segments: NDArray[np.integer] | None,
+    ) -> NDArray[np.float64]:
+        """Raw score of each row, (N,)."""
+        total: NDArray[np.float64] = error.sum(1)
+        if self.scoring == "error":
+            return total
+        total *= rank
+        if self.scoring == "paper" or self.smoothing == 1:
+            return total
+        return causal_mean(total, self.smoothing, segments)
+
+
+def causal_mean(
+    series: NDArray[np.float64], width: int, segments: NDArray[np.integer] | None
+) -> NDArray[np.float64]:
+    """Mean of each row and the ``width - 1`` rows before it in the same segment.
+
+    Examples
+    --------
+    >>> causal_mean(np.array([1.0, 3.0, 5.0, 10.0]), 2, np.array([0, 0, 0, 1]))
+    array([ 1.,  2.,  4., 10.])
+    """
+    n = len(series)
+    starts = segment_starts(n, segments)
+    first = np.repeat(starts, np.diff(np.r_[starts, n]))
+    total: NDArray[np.float64] = np.zeros(n)
+    # Adding the shifted rows keeps each mean exact; differences of a running sum would lose the
+    # small values after a large one.
+    for shift in range(width):
+        total[shift:] += np.where(
+            np.arange(shift, n) - shift >= first[shift:], series[: n - shift], 0.0
+        )
+    total /= np.minimum(np.arange(n) - first + 1, width)
+    return total
