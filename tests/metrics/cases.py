@@ -25,7 +25,7 @@ def labelled_scores(draw: st.DrawFn, *, longest: int = 24, both: bool = False) -
 def seeded(seed: int, *, both: bool = False) -> Case:
     """As above from a seed, for sweeps of thousands; events and scores come in runs."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 40))
+    n = int(rng.integers(2, 32))
     label = np.zeros(n, dtype=np.int64)
     for _ in range(int(rng.integers(1, 5))):
         start = int(rng.integers(0, n))

@@ -75,7 +75,7 @@ def affiliation(label: Sequence[int], alarm: Sequence[int]) -> tuple[float, floa
             return 1.0 - _overlap((y - d, y + d), (low, high)) / (high - low)
 
         edges = [edge for piece in pieces for edge in piece]
-        middles = [(a + b) / 2 for a, b in itertools.combinations(edges, 2)]
+        middles = [(a[1] + b[0]) / 2 for a, b in itertools.pairwise(pieces)]
         meets = [(edge + border) / 2 for edge in edges for border in (low, high)]
         recalls.append(_integral(event_worth, s, e, edges + middles + meets) / (e - s))
     precision = sum(precisions) / len(precisions) if precisions else 0.0
