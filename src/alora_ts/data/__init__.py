@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from alora_ts.data.prepare import Preparation, Prepared
+from alora_ts.data.prepare import Preparation
+from alora_ts.data.prepared import Prepared
 from alora_ts.data.report import Gap, PreparationReport
 from alora_ts.data.table import Table, as_table
 from alora_ts.data.windows import WindowPlan, plan_windows, window_ends, window_view

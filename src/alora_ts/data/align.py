@@ -146,9 +146,7 @@ def align(
         has_data = None if has_data is None else has_data[order]
     changes = np.ones(len(ticks), bool)
     changes[1:] = (ticks[1:] != ticks[:-1]) | border[1:]
-    kept_mask, duplicates = _judge_duplicates(
-        ticks, changes, order, rules, place=place, time_name=time_name
-    )
+    kept_mask = _judge_duplicates(ticks, changes, order, rules, place=place, time_name=time_name)
     if rules.step is not None:
         keys = np.floor_divide(ticks, rules.step)
         opens = border.copy()
@@ -181,6 +179,7 @@ def align(
         back = np.empty(len(order), np.intp)
         back[order] = rows
         rows = back
+    duplicates = used - int(changes[:used].sum())
     state, gaps = _advance(split, layout.used_bins, clock, rules, final=final)
     return Alignment(
         kept, starts, rows, layout.ticks, layout.segments, gaps, late, duplicates, state
@@ -234,11 +233,11 @@ def _judge_duplicates(
     *,
     place: Callable[[int], str],
     time_name: str,
-) -> tuple[NDArray[np.bool_] | None, int]:
-    """Which rows stay (None: all), and how many share their time with an earlier one."""
+) -> NDArray[np.bool_] | None:
+    """Which rows stay; None for all."""
     duplicates = int(len(changes) - changes.sum())
     if not duplicates:
-        return None, 0
+        return None
     if rules.duplicates == "error":
         at = int(np.flatnonzero(~changes)[0])
         row = at if order is None else int(order[at])
@@ -246,9 +245,7 @@ def _judge_duplicates(
             f"column {time_name!r}, {place(row)}: the time {ticks[at]} occurs twice "
             f'({duplicates:,} such rows); remove them, or choose duplicates="last" or "mean"'
         )
-    if rules.duplicates == "mean":
-        return None, duplicates
-    return np.r_[changes[1:], True], duplicates
+    return None if rules.duplicates == "mean" else np.r_[changes[1:], True]
 
 
 @dataclass(frozen=True)

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data.align import Clock, Duplicates, OutOfOrder, Rules, align
-from alora_ts.data.flow import Flow, FlowRules, Piece, aligned_rows
+from alora_ts.data.fitted import Fitted, Tally
+from alora_ts.data.flow import Flow, FlowRules, aligned_rows
 from alora_ts.data.options import PrepareOptions
 from alora_ts.data.prepared import Prepared
 from alora_ts.data.record import Table
-from alora_ts.data.report import Gap, PreparationReport
 from alora_ts.data.scaling import Standardiser, fit_standardiser
 from alora_ts.data.table import Source, as_table
+from alora_ts.data.ticks import as_ticks, as_timestamps, median_step, ticks_per_unit, time_kind
 from alora_ts.errors import DataError, NotFittedError
 
-__all__ = ["Preparation", "Prepared"]
+__all__ = ["Preparation"]
 
 _AUTO_GAP_STEPS = 10
-_SECOND = 1_000_000  # datetimes are kept in microseconds
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    """What a preparation has learned."""
-
-    variables: tuple[str, ...]
-    named: bool
-    time: Literal["datetime", "number"] | None
-    time_name: str | None
-    step: float | None
-    gap: float | None
-    standardiser: Standardiser
-    dropped: tuple[str, ...]
 
 
 class Preparation:
@@ -109,7 +95,7 @@ class Preparation:
             out_of_order=out_of_order,
             scaling=scaling,
         )
-        self._fitted: _Fitted | None = None
+        self._fitted: Fitted | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Preparation):
@@ -119,24 +105,31 @@ class Preparation:
     __hash__ = None  # type: ignore[assignment]  # fitting changes it
 
     @property
+    def fitted(self) -> Fitted:
+        """What was learned; an error before ``fit``."""
+        if self._fitted is None:
+            raise NotFittedError("this Preparation has learned nothing yet; call fit first")
+        return self._fitted
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """The variables of the training data, in their order there."""
-        return self._known().variables
+        return self.fitted.variables
 
     @property
     def standardiser(self) -> Standardiser:
         """Centre and scale of each variable."""
-        return self._known().standardiser
+        return self.fitted.standardiser
 
     @property
     def step(self) -> float | None:
         """The training data's median step, in seconds (or time units); None without times."""
-        return self._known().step
+        return self.fitted.step
 
     @property
     def gap(self) -> float | None:
         """The gap in use, in seconds (or time units, or rows)."""
-        return self._known().gap
+        return self.fitted.gap
 
     def fit(self, table: Table) -> Self:
         """Learn columns, time step, gap and scales.
@@ -160,32 +153,26 @@ class Preparation:
                 f"{'them' if len(empty) > 1 else 'it'} out with ignore={empty} "
                 f"(--ignore {','.join(empty)})"
             )
-        time: Literal["datetime", "number"] | None = None
-        if table.timestamps is not None:
-            time = "datetime" if table.timestamps.dtype.kind == "M" else "number"
-        elif self.options.resample is not None:
+        if table.timestamps is None and self.options.resample is not None:
             raise DataError(
                 f"{table.source}: resample= needs a time column; name it with time= (--time), or "
                 "use downsample= to average rows"
             )
-        unit = _SECOND if time == "datetime" else 1
-        step = _median_step(table, unit)
-        gap = self.options.gap
+        step, gap = median_step(table), self.options.gap
         if gap is None and step is not None:
             gap = _AUTO_GAP_STEPS * max(step, self.options.resample or 0.0)
-        known = _Fitted(
+        known = Fitted(
             variables=table.variables,
             named=table.kind != "numpy",
-            time=time,
+            time=time_kind(table),
             time_name=table.time_name,
             step=step,
             gap=gap,
             standardiser=Standardiser(np.zeros(0), np.ones(0)),
             dropped=tuple(table.dropped),
         )
-        ticks = _ticks(table, 0)
         plan = align(
-            ticks,
+            as_ticks(table),
             None,
             np.array([part.start for part in table.parts], np.intp),
             self._rules(known, timed=True),
@@ -222,7 +209,7 @@ class Preparation:
         >>> Preparation().fit(train).read(later).variables
         ('a',)
         """
-        known = self._known()
+        known = self.fitted
         return as_table(source, time=time, ignore=known.dropped, optional=True)
 
     def apply(self, table: Table, *, overwrite: bool = False) -> Prepared:
@@ -241,11 +228,14 @@ class Preparation:
         DataError
             When variables are missing or extra, or the times or cells break a rule.
         """
-        known = self._known()
         matched = self.match(table)
         flow = self.flow(matched)
-        piece = flow.push(matched, _ticks(matched, 0), final=True, overwrite=overwrite)
-        return self.finish(piece, matched, note=self._note(matched, known))
+        piece = flow.push(matched, as_ticks(matched), final=True, overwrite=overwrite)
+        tally = Tally(self.fitted)
+        gaps = tally.add(piece, matched)
+        stamps = as_timestamps(piece.ticks, matched)
+        report = tally.report(matched, self._notes(matched))
+        return Prepared(piece.values, piece.segments, stamps, piece.rows, piece.mask, gaps, report)
 
     def match(self, table: Table) -> Table:
         """Put a table's variables into the training order.
@@ -262,7 +252,7 @@ class Preparation:
         >>> fitted.match(as_table(pl.DataFrame({"b": [4.0], "a": [3.0]}))).values
         array([[3., 4.]])
         """
-        known = self._known()
+        known = self.fitted
         if table.kind == "numpy" or not known.named:
             if table.values.shape[1] != len(known.variables):
                 raise DataError(
@@ -298,7 +288,7 @@ class Preparation:
             When the times are not of the kind of the training data and have to be, or
             interpolation in chunks has no limit.
         """
-        known = self._known()
+        known = self.fitted
         if self.options.resample is not None and first.timestamps is None:
             raise DataError(
                 f"{first.source}: resample= needs a time column; name it with time= (--time)"
@@ -309,55 +299,13 @@ class Preparation:
                 "look"
             )
         rules = FlowRules(
-            self._rules(known, timed=_time_kind(first) == known.time),
+            self._rules(known, timed=time_kind(first) == known.time),
             known.standardiser,
             self.options.missing,
             self.options.missing_limit,
             chunked,
         )
         return Flow(rules)
-
-    def finish(self, piece: Piece, table: Table, *, note: tuple[str, ...] = ()) -> Prepared:
-        """Turn a flow's piece into what callers use, with its report.
-
-        Parameters
-        ----------
-        piece : Piece
-            What the flow gave.
-        table : Table
-            The table that was pushed (for its times and left-out columns).
-        note : tuple of str
-            What else to say.
-        """
-        known = self._known()
-        dated = _time_kind(table) == "datetime"
-        gaps = tuple(
-            Gap(_moment(gap.start, dated=dated), _moment(gap.end, dated=dated))
-            for gap in piece.gaps
-        )
-        at = known.standardiser
-        names = known.variables
-        total = len(piece.values)
-        report = PreparationReport(
-            rows=len(piece.rows),
-            prepared_rows=total,
-            segments=len(np.unique(piece.segments)),
-            gaps=gaps,
-            late_rows=piece.late,
-            duplicate_rows=piece.duplicates,
-            cells=piece.values.size,
-            filled={names[i]: int(piece.filled[i]) for i in np.flatnonzero(piece.filled)},
-            clipped={names[i]: int(piece.clipped[i]) for i in np.flatnonzero(piece.clipped)},
-            silent=tuple(names[i] for i in np.flatnonzero(piece.filled == total)) if total else (),
-            constant=tuple(names[i] for i in at.constant),
-            nearly_constant=tuple(names[i] for i in at.nearly_constant),
-            dropped=dict(table.dropped),
-            notes=note,
-        )
-        stamps: NDArray[Any] | None = None
-        if table.timestamps is not None:
-            stamps = piece.ticks.view("datetime64[us]") if dated else piece.ticks
-        return Prepared(piece.values, piece.segments, stamps, piece.rows, piece.mask, gaps, report)
 
     def to_dict(self) -> dict[str, Any]:
         """Give options and what was learned in a form JSON can hold.
@@ -368,23 +316,7 @@ class Preparation:
         >>> Preparation.from_dict(fitted.to_dict()) == fitted
         True
         """
-        fitted = None
-        if self._fitted is not None:
-            known = self._fitted
-            scaler = known.standardiser
-            fitted = {
-                "variables": list(known.variables),
-                "named": known.named,
-                "time": known.time,
-                "time_name": known.time_name,
-                "step": known.step,
-                "gap": known.gap,
-                "center": scaler.center.tolist(),
-                "scale": scaler.scale.tolist(),
-                "constant": list(scaler.constant),
-                "nearly_constant": list(scaler.nearly_constant),
-                "dropped": list(known.dropped),
-            }
+        fitted = None if self._fitted is None else self._fitted.to_dict()
         return {"options": self.options.to_dict(), "fitted": fitted}
 
     @classmethod
@@ -397,33 +329,13 @@ class Preparation:
         'mark'
         """
         preparation = cls(**saved["options"])
-        fitted = saved["fitted"]
-        if fitted is not None:
-            preparation._fitted = _Fitted(
-                variables=tuple(fitted["variables"]),
-                named=fitted["named"],
-                time=fitted["time"],
-                time_name=fitted["time_name"],
-                step=fitted["step"],
-                gap=fitted["gap"],
-                standardiser=Standardiser(
-                    np.array(fitted["center"], np.float64),
-                    np.array(fitted["scale"], np.float64),
-                    tuple(fitted["constant"]),
-                    tuple(fitted["nearly_constant"]),
-                ),
-                dropped=tuple(fitted["dropped"]),
-            )
+        if saved["fitted"] is not None:
+            preparation._fitted = Fitted.from_dict(saved["fitted"])
         return preparation
 
-    def _known(self) -> _Fitted:
-        if self._fitted is None:
-            raise NotFittedError("this Preparation has learned nothing yet; call fit first")
-        return self._fitted
-
-    def _rules(self, known: _Fitted, *, timed: bool) -> Rules:
+    def _rules(self, known: Fitted, *, timed: bool) -> Rules:
         """The options in ticks; without comparable times nothing says what a gap is."""
-        unit = _SECOND if known.time == "datetime" else 1
+        unit = ticks_per_unit(known.time)
         options = self.options
         step: float | None = None
         if options.resample is not None:
@@ -438,46 +350,18 @@ class Preparation:
             out_of_order=options.out_of_order,
         )
 
-    def _note(self, table: Table, known: _Fitted) -> tuple[str, ...]:
-        kind = _time_kind(table)
+    def _notes(self, table: Table) -> tuple[str, ...]:
+        known, kind = self.fitted, time_kind(table)
         if kind != known.time:
             said = {None: "no times", "datetime": "dates", "number": "numbers as times"}
             return (
                 f"gaps were not looked for: the training data had {said[known.time]}, these have "
                 f"{said[kind]}",
             )
-        step = _median_step(table, _SECOND if kind == "datetime" else 1)
+        step = median_step(table)
         if kind and step and known.step and not 0.5 < step / known.step < 2:
             return (f"the median step is {step:g}, in the training data it was {known.step:g}",)
         return ()
-
-
-def _time_kind(table: Table) -> Literal["datetime", "number"] | None:
-    if table.timestamps is None:
-        return None
-    return "datetime" if table.timestamps.dtype.kind == "M" else "number"
-
-
-def _ticks(table: Table, before: int) -> NDArray[Any]:
-    """Times as plain numbers; without times, row numbers."""
-    if table.timestamps is None:
-        return np.arange(before, before + len(table))
-    return table.timestamps.view(np.int64) if _time_kind(table) == "datetime" else table.timestamps
-
-
-def _median_step(table: Table, unit: int) -> float | None:
-    """The usual time between neighbours, in seconds or the times' unit; rows without times."""
-    if len(table) < 2:
-        return None
-    if table.timestamps is None:
-        return 1.0
-    steps = np.diff(_ticks(table, 0))
-    forward = steps[steps > 0]
-    return float(np.median(forward)) / unit if len(forward) else None
-
-
-def _moment(tick: Any, *, dated: bool) -> Any:
-    return np.datetime64(int(tick), "us") if dated else float(tick)
 
 
 def _list(names: tuple[str, ...] | list[str]) -> str:

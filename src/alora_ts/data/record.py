@@ -135,6 +135,63 @@ class Table:
             index=None if self.index is None else self.index[rows],
         )
 
+    def slice(self, start: int, stop: int) -> Table:
+        """View a stretch of rows that still knows which rows of its files it holds.
+
+        Examples
+        --------
+        >>> Table(np.zeros((9, 1)), ("a",)).slice(4, 9).place(0)
+        'row 4'
+        """
+        parts = list[Part]()
+        for part, end in zip(
+            self.parts, [*(part.start for part in self.parts[1:]), len(self)], strict=True
+        ):
+            if part.start < stop and end > start:
+                first = max(part.start, start)
+                offset = part.offset + first - part.start
+                parts.append(replace(part, start=first - start, offset=offset))
+        cut = self.time_column
+        return replace(
+            self,
+            values=self.values[start:stop],
+            timestamps=None if self.timestamps is None else self.timestamps[start:stop],
+            parts=tuple(parts) or (replace(self.parts[-1], start=0),),
+            time_column=None if cut is None else cut[start:stop],
+            index=None if self.index is None else self.index[start:stop],
+        )
+
+    def join(self, after: Table) -> Table:
+        """Append rows that go on where these end (files only, whose frames are polars).
+
+        Examples
+        --------
+        >>> whole = Table(np.arange(4.0).reshape(4, 1), ("a",))
+        >>> whole.slice(0, 1).join(whole.slice(1, 4)).values[:, 0]
+        array([0., 1., 2., 3.])
+        """
+        if not len(self):
+            return after
+        parts = list(self.parts)
+        for part in after.parts:
+            if part.name != parts[-1].name or part.offset == 0:
+                parts.append(replace(part, start=part.start + len(self)))
+        times = None
+        if self.timestamps is not None and after.timestamps is not None:
+            times = np.concatenate([self.timestamps, after.timestamps])
+        column = None
+        if self.time_column is not None:
+            import polars as pl
+
+            column = pl.concat([self.time_column, after.time_column])
+        return replace(
+            self,
+            values=np.concatenate([self.values, after.values]),
+            timestamps=times,
+            parts=tuple(parts),
+            time_column=column,
+        )
+
     def select(self, variables: tuple[str, ...]) -> Table:
         """Give the named variables in the named order.
 

@@ -19,7 +19,7 @@ from alora_ts.data.record import Part, Table
 from alora_ts.data.times import read_times
 from alora_ts.errors import DataError, nearest
 
-__all__ = ["SUFFIXES", "find_files", "read_file_blocks", "read_files"]
+__all__ = ["SUFFIXES", "find_files", "read_file_blocks", "read_files", "read_group_column"]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 _BLOCK_ROWS = 65_536
@@ -167,6 +167,23 @@ def read_files(
         parts=tuple(parts),
         time_column=pl.concat(given, rechunk=True) if given else None,
     )
+
+
+def read_group_column(paths: Iterable[Path], name: str) -> pl.Series:
+    """Read one column of files, as text.
+
+    Raises
+    ------
+    DataError
+        When a file does not have it.
+    """
+    pieces = list[pl.Series]()
+    for path in find_files(paths):
+        for frame in _read_frames(path, _BLOCK_ROWS):
+            if name not in frame.columns:
+                raise DataError(f"{path}: no column {name!r}{nearest(name, frame.columns)}")
+            pieces.append(frame[name].cast(pl.String))
+    return pl.concat(pieces, rechunk=True)
 
 
 def _read_frames(path: Path, rows: int) -> Iterator[pl.DataFrame]:
