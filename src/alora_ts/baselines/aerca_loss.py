@@ -63,12 +63,12 @@ def gaussian_divergence(exogenous: Tensor, *, form: Divergence) -> Tensor:
     count, variables = exogenous.shape
     mean = exogenous.mean(0)
     centred = exogenous - mean
-    covariance = centred.T @ centred / max(count - 1, 1)
+    covariance: Tensor = centred.T @ centred / max(count - 1, 1)
     spread = torch.linalg.eigvalsh(covariance.detach())
     condition = (spread[-1] / spread[0].clamp_min(0)).nan_to_num(_WORST_CONDITION)
     ridge = _RIDGE * condition.clamp_max(_WORST_CONDITION)
     covariance = covariance + ridge * torch.eye(variables, dtype=exogenous.dtype)
-    common = mean.square().sum() + covariance.diagonal().sum() - variables
+    common: Tensor = mean.square().sum() + covariance.diagonal().sum() - variables
     log_determinant: Tensor = torch.linalg.slogdet(covariance).logabsdet
     if form == "official":
         return common + log_determinant
