@@ -99,7 +99,7 @@ def _counts_per_threshold(
     label: NDArray[np.bool_], score: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """True and false positives at every distinct threshold, highest first."""
-    order = np.argsort(-score, kind="stable")
+    order = np.argsort(-score)
     ranked = score[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     hits = np.cumsum(label[order])[last].astype(np.float64)

@@ -169,7 +169,8 @@ def _precision_steps(label: NDArray[np.bool_], order: NDArray[np.int64]) -> NDAr
     n = label.size
     # The rows without alarm are the ones still present: an episode reaches from one to the next.
     before, after = neighbours_when_removed(order, n)
-    first, stop = before[order] + 1, after[order]
+    # In order of rows, not of steps, so that neighbouring rows read neighbouring memory.
+    first, row, stop = before + 1, np.arange(n), after
     anomalous = np.concatenate([[0], np.cumsum(label)])
     begins = label.copy()
     begins[1:] &= ~label[:-1]
@@ -183,10 +184,10 @@ def _precision_steps(label: NDArray[np.bool_], order: NDArray[np.int64]) -> NDAr
             stop > first, (anomalous[stop] - anomalous[first]) / (length * np.maximum(pieces, 1)), 0
         )
 
-    change = worth(first, stop) - worth(first, order) - worth(order + 1, stop)
-    episodes = 1 - (order > first).astype(np.int64) - (stop > order + 1)
+    change = worth(first, stop) - worth(first, row) - worth(row + 1, stop)
+    episodes = 1 - (row > first).astype(np.int64) - (stop > row + 1)
     # Long sums of small changes: the extra digits of long double keep the last ones right.
-    total = np.cumsum(change.astype(np.longdouble)) / np.cumsum(episodes)
+    total = np.cumsum(change[order].astype(np.longdouble)) / np.cumsum(episodes[order])
     return np.clip(total.astype(np.float64), 0.0, 1.0)
 
 
