@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import collections
 import os
 import pickle
@@ -80,6 +81,38 @@ def test_other_objects_are_refused(tmp_path: Path, other: Any) -> None:
     path.write_bytes(pickle.dumps(other))
     with pytest.raises(DataError, match="other"):
         read_array_pickle(path)
+
+
+class Half:
+    """An array's name without its content."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.ndarray, ()
+
+
+class Rot13:
+    """Bytes hidden behind a codec of the file's choice."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return codecs.encode, ("text", "rot13")
+
+
+def test_half_arrays_and_codecs_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "half.pkl"
+    for bad in (Half(), Rot13()):
+        path.write_bytes(pickle.dumps(bad))
+        with pytest.raises(DataError, match="half"):
+            read_array_pickle(path)
+
+
+def test_an_array_that_python_2_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "old.pkl"
+    path.write_bytes(
+        b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
+        b"(K\x01K\x02\x85cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xff"
+        b"J\xff\xff\xff\xffK\x00tb\x89U\x02\x07\xfftb."
+    )
+    assert read_array_pickle(path).tolist() == [7, 255]
 
 
 @given(st.binary(max_size=60))

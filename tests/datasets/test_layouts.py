@@ -11,6 +11,7 @@ import pytest
 from alora_ts.datasets import data_root, entities, family, load, names
 from alora_ts.datasets.dataset import Segment
 from alora_ts.errors import DataError
+from alora_ts.progress import Step
 from tests.datasets import naive_rows, official
 
 
@@ -87,6 +88,9 @@ def test_telemanom_refuses_labels_that_do_not_fit(tmp_path: Path) -> None:
     path.write_text(text.replace("[14, 14]", "[14, 15]"))
     with pytest.raises(DataError, match="labelled from row 14 to 15 but its test has 15 rows"):
         load("SMAP", tmp_path, "P-1")
+    path.write_text(text.replace("SMAP", "MARS"))
+    with pytest.raises(DataError, match="has no rows for SMAP"):
+        load("SMAP", tmp_path, "P-1")
     path.write_text(text.replace("[14, 14]", "os.remove"))
     with pytest.raises(DataError, match="line 2"):
         load("SMAP", tmp_path, "P-1")
@@ -147,6 +151,9 @@ def test_swat_refusals(tmp_path: Path) -> None:
     attack.write_text(text.replace("Normal/Attack", "Class"))
     with pytest.raises(DataError, match="column Class: 'Normal' is not a number"):
         load("SWaT", tmp_path)
+    attack.write_text("\n".join(line.rsplit(",", 1)[0] for line in text.splitlines()))
+    with pytest.raises(DataError, match="has no column Normal/Attack"):
+        load("SWaT", tmp_path)
     attack.rename(attack.with_suffix(".xlsx"))
     with pytest.raises(DataError, match=r"only the workbooks .*soffice"):
         load("SWaT", tmp_path)
@@ -192,6 +199,34 @@ def test_hai_prefers_plain_files_and_refuses_a_mixture(tmp_path: Path) -> None:
         load("HAI-22.04", tmp_path)
 
 
+def test_long_readings_report_each_file(tmp_path: Path) -> None:
+    official.hai(tmp_path, "22.04")
+    official.swat(tmp_path)
+    seen: list[Step] = []
+    load("HAI-22.04", tmp_path, progress=seen.append)
+    load("SWaT", tmp_path, progress=seen.append)
+    assert [(step.done, step.total) for step in seen] == [
+        *((done, 4) for done in range(5)),
+        *((done, 2) for done in range(3)),
+    ]
+
+
+def test_hai_needs_tests_and_labels(tmp_path: Path) -> None:
+    folder = official.hai(tmp_path, "22.04")
+    for path in folder.glob("test*"):
+        path.write_text(path.read_text().replace("Attack", "P9_X"))
+    with pytest.raises(DataError, match=r"differ in columns \(P9_X\)"):
+        load("HAI-22.04", tmp_path)
+    for path in folder.glob("train*"):
+        path.write_text(path.read_text().replace("Attack", "P9_X"))
+    with pytest.raises(DataError, match="has no column attack"):
+        load("HAI-22.04", tmp_path)
+    for path in folder.glob("train*"):
+        path.unlink()
+    with pytest.raises(DataError, match=r"has no train1\.csv"):
+        load("HAI-22.04", tmp_path)
+
+
 def test_hai_labels_must_fit(tmp_path: Path) -> None:
     folder = official.hai(tmp_path, "23.05")
     path = folder / "label-test1.csv"
@@ -232,6 +267,24 @@ def test_msds_from_raw_metrics(tmp_path: Path) -> None:
         load("MSDS", tmp_path)
 
 
+def test_msds_refuses_nodes_that_do_not_fit(tmp_path: Path) -> None:
+    folder = official.msds(tmp_path, label_rows=1) / "concurrent data" / "metrics"
+    path = folder / "wally113_metrics_concurrent.csv"
+    text = path.read_text()
+    path.write_text(text.replace("mem.used", "mem.free"))
+    with pytest.raises(DataError, match=r"has no column mem\.used"):
+        load("MSDS", tmp_path)
+    path.write_text(text.replace("2019-11-19 18:38:00 CEST", "", 1))
+    with pytest.raises(DataError, match="line 3: the time is empty"):
+        load("MSDS", tmp_path)
+    path.write_text(text.replace("2019-", "2018-"))
+    with pytest.raises(DataError, match="share 0 seconds"):
+        load("MSDS", tmp_path)
+    path.unlink()
+    with pytest.raises(DataError, match=r"wally113_metrics_concurrent\.csv does not exist"):
+        load("MSDS", tmp_path)
+
+
 def test_msds_prepared(tmp_path: Path) -> None:
     folder = tmp_path / "MSDS"
     folder.mkdir()
@@ -243,6 +296,9 @@ def test_msds_prepared(tmp_path: Path) -> None:
     dataset = load("MSDS", tmp_path)
     assert dataset.interpretation == (Segment(2, 4, (1,)),)
     assert dataset.test_timestamps is None
+    np.save(folder / "labels.npy", labels * 2)
+    with pytest.raises(DataError, match=r"row 2, column 1: the label is 2\.0"):
+        load("MSDS", tmp_path)
     np.save(folder / "labels.npy", labels[:, :9])
     with pytest.raises(DataError, match="has 9 columns"):
         load("MSDS", tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -29,6 +29,20 @@ def write(folder: Path, text: str | bytes, name: str = "f.csv") -> Path:
 def test_read_matrix_is_float_cell_by_cell(tmp_path: Path, text: str) -> None:
     found = read_matrix(write(tmp_path, text))
     assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.float32(naive_rows.read_matrix(text)))
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 6), st.integers(1, 4)),
+        elements=st.floats(-1e30, 1e30, allow_subnormal=False) | st.sampled_from([np.nan, np.inf]),
+    )
+)
+@settings(deadline=None)
+def test_read_matrix_of_any_numbers(tmp_path_factory: Any, values: Any) -> None:
+    text = "".join(",".join(map(repr, row)) + "\n" for row in values.tolist())
+    found = read_matrix(write(tmp_path_factory.mktemp("any"), text))
     np.testing.assert_array_equal(found, np.float32(naive_rows.read_matrix(text)))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alora_ts.datasets.array_pickles import read_array_pickle
 from alora_ts.datasets.dataset import Dataset, Segment
-from alora_ts.datasets.family import Family, Official, one_series
+from alora_ts.datasets.family import Family, Official, Request, one_series
 from alora_ts.datasets.interpretation import read_interpretation
 from alora_ts.datasets.reading import as_labels, need_file
 from alora_ts.datasets.remote import RemoteFile
@@ -30,8 +30,8 @@ _RAW = (
 _PARTS = ("train", "test", "test_label")
 
 
-def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:  # noqa: ARG001
-    # `raw` asks for what the files hold, which is what ASD always gives.
+def _read(request: Request) -> Dataset:
+    folder, entity = request.folder, request.entity
     archive = folder / f"{entity}.npz"
     # The official repository keeps the arrays in processed/; some copies are flat.
     arrays = folder / "processed" if (folder / "processed").is_dir() else folder

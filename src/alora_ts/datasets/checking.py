@@ -11,10 +11,10 @@ import numpy as np
 
 from alora_ts.datasets.dataset import Dataset, label_segments
 from alora_ts.datasets.downloading import file_digest
-from alora_ts.datasets.family import Family
+from alora_ts.datasets.family import Family, Request
 from alora_ts.datasets.registry import data_root, family
 from alora_ts.errors import DataError
-from alora_ts.progress import Progress, Step, reporting
+from alora_ts.progress import Progress, Report, Step, reporting
 
 __all__ = ["Finding", "check"]
 
@@ -67,11 +67,11 @@ def check(
     with reporting(progress) as report:
         for number, entity in enumerate(entities, start=1):
             try:
-                dataset = found.read(folder, entity, True)
+                dataset = found.read(Request(folder, entity, True, report))
             except DataError as error:
                 findings.append(Finding(False, str(error)))
                 if entity is None:
-                    findings.extend(_broken(found, folder, str(error)))
+                    findings.extend(_broken(found, folder, str(error), report))
             else:
                 parts.append(dataset)
                 findings.append(_describe(dataset))
@@ -81,11 +81,11 @@ def check(
     return findings
 
 
-def _broken(found: Family, folder: Path, known: str) -> Iterator[Finding]:
+def _broken(found: Family, folder: Path, known: str, report: Report) -> Iterator[Finding]:
     """Say of each entity by itself what is wrong with it, beyond what is known already."""
     for entity in found.entities:
         try:
-            found.read(folder, entity, True)
+            found.read(Request(folder, entity, True, report))
         except DataError as error:
             if str(error) != known:
                 yield Finding(False, str(error))

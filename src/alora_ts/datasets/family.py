@@ -12,8 +12,35 @@ from numpy.typing import NDArray
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.remote import RemoteFile
 from alora_ts.errors import DataError, nearest
+from alora_ts.progress import Report, Step
 
-__all__ = ["Family", "Official", "one_series"]
+__all__ = ["Family", "Official", "Request", "one_series"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a dataset's reader is asked for.
+
+    Attributes
+    ----------
+    folder : Path
+        The copy to read.
+    entity : str or None
+        The part wanted; None for the whole.
+    raw : bool
+        Whether rows and cells are wanted as the files have them.
+    report : callable
+        Receives a :class:`~alora_ts.progress.Step` for each file of a long reading.
+    """
+
+    folder: Path
+    entity: str | None
+    raw: bool
+    report: Report
+
+    def step(self, done: int, total: int) -> None:
+        """Report that ``done`` of ``total`` files are read."""
+        self.report(Step("reading", done, total))
 
 
 @dataclass(frozen=True)
@@ -57,7 +84,7 @@ class Family:
     official : Official
         What `check` compares a copy with.
     read : callable
-        ``read(folder, entity, raw)`` gives the :class:`Dataset`.
+        Gives the :class:`Dataset` for a :class:`Request`.
     files : tuple of RemoteFile
         What `fetch` downloads; empty where the licence or the publisher does not allow it.
     ask : str
@@ -74,7 +101,7 @@ class Family:
     entities: tuple[str, ...]
     whole: bool
     official: Official
-    read: Callable[[Path, str | None, bool], Dataset]
+    read: Callable[[Request], Dataset]
     files: tuple[RemoteFile, ...] = ()
     ask: str = ""
 

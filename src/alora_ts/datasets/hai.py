@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alora_ts.datasets.attacks import Attack, locate
 from alora_ts.datasets.blocks import Stretch, block_means, split_at_gaps
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family, Official
+from alora_ts.datasets.family import Family, Official, Request
 from alora_ts.datasets.hai_attacks import ATTACKS_21_03, COLUMNS_21_03
 from alora_ts.datasets.hai_files import FILES
 from alora_ts.datasets.reading import as_labels
@@ -31,12 +31,17 @@ _FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y%m%d %H:%M:%S", "%Y/%m/%d %H:%M:%S")
 _MINUTE = 60
 
 
-def _read(release: str, folder: Path, entity: str | None, raw: bool) -> Dataset:
+def _read(release: str, request: Request) -> Dataset:
     family = FAMILIES[release]
-    trains = [read_table(path, is_text=_is_text) for path in _files(folder, "train")]
-    tests = [read_table(path, is_text=_is_text) for path in _files(folder, "test")]
+    train_files, test_files = (_files(request.folder, part) for part in ("train", "test"))
+    tables = []
+    for done, path in enumerate((*train_files, *test_files)):
+        request.step(done, len(train_files) + len(test_files))
+        tables.append(read_table(path, is_text=_is_text))
+    request.step(len(tables), len(tables))
+    trains, tests = tables[: len(train_files)], tables[len(train_files) :]
     variables = tuple(name.replace(".", "_") for name in trains[0].variables)
-    for table in (*trains, *tests):
+    for table in tables:
         names = tuple(name.replace(".", "_") for name in table.variables)
         if names != variables:
             other = sorted(set(names) ^ set(variables)) or ["their order"]
@@ -44,12 +49,14 @@ def _read(release: str, folder: Path, entity: str | None, raw: bool) -> Dataset:
                 f"{table.path} and {trains[0].path} differ in columns ({', '.join(other[:5])}); "
                 "the files are of different releases, keep one release in a folder"
             )
-    train = _stretch(trains, np.zeros(sum(len(t.values) for t in trains), np.bool_), (), raw)
+    train = _stretch(
+        trains, np.zeros(sum(len(t.values) for t in trains), np.bool_), (), request.raw
+    )
     label = np.concatenate([_label(table) for table in tests])
-    test = _stretch(tests, label, variables if release == "21.03" else (), raw)
+    test = _stretch(tests, label, variables if release == "21.03" else (), request.raw)
     return Dataset(
         name=family.name,
-        entity=entity,
+        entity=request.entity,
         train=train.values,
         test=test.values,
         label=test.label,

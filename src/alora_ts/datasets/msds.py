@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from alora_ts.datasets.dataset import Dataset, matrix_segments
-from alora_ts.datasets.family import Family, Official, one_series
+from alora_ts.datasets.family import Family, Official, Request, one_series
 from alora_ts.datasets.reading import need_file, read_array
 from alora_ts.datasets.remote import RemoteFile
 from alora_ts.datasets.tables import Table, hold_last, parse_times, read_table
@@ -30,13 +30,14 @@ _ROW_NAMES = ("", "Unnamed: 0", "now")
 _EVERY = 5
 
 
-def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:
+def _read(request: Request) -> Dataset:
+    folder = request.folder
     if (folder / "train.npy").is_file():
         train, test = read_array(folder / "train.npy"), read_array(folder / "test.npy")
         truth = _truth(read_array(folder / "labels.npy"), folder / "labels.npy")
         clock = None
     else:
-        train, test, clock = _halves(folder)
+        train, test, clock = _halves(request)
         truth = _truth(_numbers(folder / "labels.csv").values, folder / "labels.csv")
     if len(truth) != len(test):
         if len(truth) != -(-len(test) // _EVERY):
@@ -45,14 +46,14 @@ def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:
                 f"test rows nor every {_EVERY}th of them are as many; the files do not belong "
                 "together, fetch or copy them again"
             )
-        if raw:
+        if request.raw:
             truth = np.repeat(truth, _EVERY, axis=0)[: len(test)]
         else:
             train, test = train[::_EVERY], test[::_EVERY]
             clock = None if clock is None else (clock[0][::_EVERY], clock[1][::_EVERY])
     return Dataset(
         name="MSDS",
-        entity=entity,
+        entity=request.entity,
         train=np.ascontiguousarray(train),
         test=np.ascontiguousarray(test),
         label=np.logical_or.reduce(truth, axis=1),
@@ -103,7 +104,8 @@ _Halves = tuple[
 ]
 
 
-def _halves(folder: Path) -> _Halves:
+def _halves(request: Request) -> _Halves:
+    folder = request.folder
     if (folder / "train.csv").is_file():
         train, test = (_numbers(folder / f"{part}.csv") for part in ("train", "test"))
         return hold_last(train), hold_last(test), None
@@ -111,7 +113,12 @@ def _halves(folder: Path) -> _Halves:
         files = [folder / name / f"{node}_metrics_concurrent.csv" for node in _NODES]
         if any(file.is_file() for file in files):
             break
-    joined = _join([read_table(need_file(file), is_text="now".__eq__) for file in files])
+    nodes = []
+    for done, file in enumerate(files):
+        request.step(done, len(files))
+        nodes.append(read_table(file, is_text="now".__eq__))
+    joined = _join(nodes)
+    request.step(len(files), len(files))
     start = round(0.1 * len(joined.values))
     half = start + round(0.5 * (len(joined.values) - start))
     times = parse_times(joined, ("now",), ("%Y-%m-%d %H:%M:%S",))
@@ -132,13 +139,19 @@ def _join(tables: list[Table]) -> Table:
         missing = [metric for metric in _METRICS if metric not in table.variables]
         if missing:
             raise DataError(f"{table.path} has no column {missing[0]}; fetch or copy it again")
+        if table.text["now"].has_nulls():
+            row = int(table.text["now"].is_null().arg_max() or 0)
+            raise DataError(
+                f"{table.path}, line {table.first_line + row}: the time is empty; fetch or copy "
+                "the file again"
+            )
         now = table.text["now"].to_numpy()
         rows = np.flatnonzero(now >= starts)
         beyond = np.flatnonzero(now[rows] > ends)
         rows = rows[~np.isin(rows, beyond)]
         frame = pl.DataFrame(
             {
-                "now": now[rows],
+                "now": table.text["now"].gather(rows),
                 **{
                     f"{node} {metric}": table.values[rows, table.variables.index(metric)]
                     for metric in _METRICS

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family, Official
+from alora_ts.datasets.family import Family, Official, Request
 from alora_ts.datasets.reading import as_labels
 from alora_ts.datasets.remote import RemoteFile
 from alora_ts.datasets.tables import Table, hold_last, read_table
@@ -20,8 +18,8 @@ _MINUTES = "timestamp_(min)"
 _FILES = ("train.csv", "test.csv", "test_label.csv")
 
 
-def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:
-    train, test, label = (read_table(folder / f, is_text=_MINUTES.__eq__) for f in _FILES)
+def _read(request: Request) -> Dataset:
+    train, test, label = (read_table(request.folder / f, is_text=_MINUTES.__eq__) for f in _FILES)
     if train.variables != test.variables:
         raise DataError(
             f"{train.path} and {test.path} have different columns; fetch or copy both again"
@@ -35,9 +33,9 @@ def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:
         )
     return Dataset(
         name="PSM",
-        entity=entity,
-        train=train.values if raw else hold_last(train),
-        test=test.values if raw else hold_last(test),
+        entity=request.entity,
+        train=train.values if request.raw else hold_last(train),
+        test=test.values if request.raw else hold_last(test),
         label=truth,
         interpretation=(),
         variables=train.variables,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from alora_ts.datasets import asd, hai, msds, psm, smd, swat, telemanom
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family
+from alora_ts.datasets.family import Family, Request
 from alora_ts.errors import DataError, nearest
+from alora_ts.progress import Progress, reporting
 
 __all__ = ["FAMILIES", "data_root", "entities", "family", "load", "names"]
 
@@ -84,6 +85,7 @@ def load(
     entity: str | None = None,
     *,
     raw: bool = False,
+    progress: Progress = None,
 ) -> Dataset:
     """Load a benchmark dataset, or one entity of it.
 
@@ -99,6 +101,8 @@ def load(
     raw : bool
         Give rows and cells as the files have them: no means over a minute, no thinning, no
         filled cells.
+    progress : bool, callable or None
+        See :mod:`alora_ts.progress`; the plants' files take some seconds to read.
 
     Returns
     -------
@@ -118,4 +122,6 @@ def load(
     """
     found = family(name)
     found.check_entity(entity)
-    return found.read(found.folder(data_root(root)), entity, raw)
+    folder = found.folder(data_root(root))
+    with reporting(progress) as report:
+        return found.read(Request(folder, entity, raw, report))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family, Official, one_series
+from alora_ts.datasets.family import Family, Official, Request, one_series
 from alora_ts.datasets.interpretation import read_interpretation
 from alora_ts.datasets.reading import read_labels, read_matrix
 from alora_ts.datasets.remote import RemoteFile
@@ -22,8 +20,8 @@ _PARTS = ("train", "test", "test_label", "interpretation_label")
 _RAW = "https://raw.githubusercontent.com/NetManAIOps/OmniAnomaly/master/ServerMachineDataset"
 
 
-def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:  # noqa: ARG001
-    # `raw` asks for what the files hold, which is what SMD always gives.
+def _read(request: Request) -> Dataset:
+    folder, entity = request.folder, request.entity
     train = read_matrix(folder / "train" / f"{entity}.txt")
     test = read_matrix(folder / "test" / f"{entity}.txt")
     return Dataset(

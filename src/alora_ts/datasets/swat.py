@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from alora_ts.datasets.attacks import locate
 from alora_ts.datasets.blocks import Stretch, block_means, split_at_gaps
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family, Official, one_series
+from alora_ts.datasets.family import Family, Official, Request, one_series
 from alora_ts.datasets.swat_attacks import ATTACKS
 from alora_ts.datasets.tables import Table, hold_last, parse_times, read_table
 from alora_ts.errors import DataError
@@ -30,13 +30,17 @@ _FORMATS = (
 _MINUTE = 60
 
 
-def _read(folder: Path, entity: str | None, raw: bool) -> Dataset:
-    train = _stretch(read_table(_file(folder, _NORMAL), is_text=_is_text), raw)
-    test_table = read_table(_file(folder, _ATTACK), is_text=_is_text)
-    test = _stretch(test_table, raw)
+def _read(request: Request) -> Dataset:
+    normal, attack = _file(request.folder, _NORMAL), _file(request.folder, _ATTACK)
+    request.step(0, 2)
+    train = _stretch(read_table(normal, is_text=_is_text), request.raw)
+    request.step(1, 2)
+    test_table = read_table(attack, is_text=_is_text)
+    test = _stretch(test_table, request.raw)
+    request.step(2, 2)
     return Dataset(
         name="SWaT",
-        entity=entity,
+        entity=request.entity,
         train=train.values,
         test=test.values,
         label=test.label,

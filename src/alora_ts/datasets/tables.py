@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,9 @@ from alora_ts.datasets.reading import need_file
 from alora_ts.errors import DataError
 
 __all__ = ["Table", "hold_last", "parse_times", "read_table"]
+
+# Enough for headings, header and some rows of the widest table.
+_TOP = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,30 +74,28 @@ def read_table(path: Path, *, is_text: Callable[[str], bool]) -> Table:
     (('LIT101',), [[1.5], [nan]])
     """
     content = _content(path)
-    skip, separator = _header(path, content, is_text)
-    lines = content.split(b"\n", skip + 1)
-    header = lines[skip].decode("utf-8-sig", errors="replace").strip("\r\n")
-    names = ["".join(name.replace('"', "").split()) for name in header.split(separator)]
+    top = content[:_TOP].decode("utf-8-sig", errors="replace").split("\n")
+    skip, separator = _header(path, top, is_text)
+    names = ["".join(name.replace('"', "").split()) for name in top[skip].split(separator)]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{path}: the column {twice!r} stands twice; remove one")
     text = [name for name in names if is_text(name.lower())]
-    schema = {name: pl.String if name in text else pl.Float64 for name in names}
-    body = lines[skip + 1] if len(lines) > skip + 1 else b""
-    if not body.strip():
+    if not any(line.strip() for line in top[skip + 1 :]):
         raise DataError(f"{path} has a header and no rows; fetch or copy it again")
     try:
         frame = pl.read_csv(
-            io.BytesIO(body.replace(b"\r\n", b"\n")),
+            content,
             has_header=False,
+            skip_rows=skip + 1,
             separator=separator,
-            schema=schema,
-            decimal_comma=separator == ";" and b"," in body[:10_000],
+            schema={name: pl.String if name in text else pl.Float32 for name in names},
+            decimal_comma=separator == ";" and any("," in line for line in top[skip + 1 :]),
         )
     except pl.exceptions.PolarsError as error:
         raise _bad_cell(
             path,
-            body,
+            content.split(b"\n", skip + 1)[-1],
             separator=separator,
             names=names,
             text=text,
@@ -106,7 +106,7 @@ def read_table(path: Path, *, is_text: Callable[[str], bool]) -> Table:
     return Table(
         path,
         tuple(numeric),
-        np.ascontiguousarray(frame.select(numeric).to_numpy().astype(np.float32)),
+        np.ascontiguousarray(frame.select(numeric).to_numpy(), dtype=np.float32),
         {name.lower(): frame[name].str.strip_chars() for name in text},
         skip + 2,
     )
@@ -132,10 +132,9 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _header(path: Path, content: bytes, is_text: Callable[[str], bool]) -> tuple[int, str]:
+def _header(path: Path, top: list[str], is_text: Callable[[str], bool]) -> tuple[int, str]:
     """Find the header among the first lines: the one that names a text column (the time)."""
-    top = content[:100_000].decode("utf-8-sig", errors="replace").split("\n")[:5]
-    for number, line in enumerate(top):
+    for number, line in enumerate(top[:5]):
         separator = ";" if line.count(";") > line.count(",") else ","
         cells = ["".join(cell.replace('"', "").split()).lower() for cell in line.split(separator)]
         if len(cells) > 1 and any(is_text(cell) for cell in cells):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.datasets.family import Family, Official
+from alora_ts.datasets.family import Family, Official, Request
 from alora_ts.datasets.reading import need_file, read_array
 from alora_ts.errors import DataError
 
@@ -42,8 +42,8 @@ _ASK = (
 _LEFT_OUT_OF_WHOLE = {"MSL": frozenset[str](), "SMAP": frozenset({"P-2"})}
 
 
-def _read(name: str, folder: Path, entity: str | None, raw: bool) -> Dataset:  # noqa: ARG001
-    # `raw` asks for what the files hold, which is what these sets always give.
+def _read(name: str, request: Request) -> Dataset:
+    folder, entity = request.folder, request.entity
     labels = _sequences(folder / "labeled_anomalies.csv", name)
     channels = [c for c in labels if c not in _LEFT_OUT_OF_WHOLE[name]]
     if entity is not None:
