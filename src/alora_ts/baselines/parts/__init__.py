@@ -1,1 +1,1 @@
-"""Pieces of networks that several compared methods share."""
+"""Parts that several methods share."""
