@@ -121,6 +121,20 @@ def read_array_pickle(path: Path) -> NDArray[Any]:
     ------
     DataError
         When the file holds anything else; none of it has been run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.pkl"
+    >>> _ = path.write_bytes(pickle.dumps(np.eye(2)))
+    >>> read_array_pickle(path)
+    array([[1., 0.],
+           [0., 1.]])
+    >>> _ = path.write_bytes(pickle.dumps(print))
+    >>> read_array_pickle(path)
+    Traceback (most recent call last):
+        ...
+    alora_ts.errors.DataError: ... holds builtins.print, and only arrays of numbers are read ...
     """
     content = need_file(path).read_bytes()
     try:

@@ -38,7 +38,7 @@ class Finding:
 def check(
     name: str, root: str | os.PathLike[str] | None = None, *, progress: Progress = None
 ) -> list[Finding]:
-    """Verify a local copy: files, hashes where known, shapes, rates, labels against segments.
+    r"""Verify a local copy: files, hashes where known, shapes, rates, labels against segments.
 
     Parameters
     ----------
@@ -57,6 +57,19 @@ def check(
     ------
     DataError
         When there is no copy at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name, label in (("train", ""), ("test", ""), ("test_label", "label")):
+    ...     _ = (folder / f"{name}.csv").write_text(f"timestamp_(min),{label or 'load'}\n0,1\n")
+    >>> for finding in check("PSM", folder, progress=False):
+    ...     print(finding.fine, finding.text)
+    True PSM: train 1 × 1, test 1, 100.00% anomalous in 1 stretch
+    False 1 variables, but 25 are published
+    False 1 train rows, but 132481 are published
+    False 1 test rows, but 87841 are published
     """
     found = family(name)
     folder = found.folder(data_root(root))
@@ -112,7 +125,7 @@ def _describe(dataset: Dataset) -> Finding:
     told = [(s.start, s.end) for s in dataset.interpretation]
     text = (
         f"{place}: train {dataset.train.shape[0]} × {dataset.train.shape[1]}, test "
-        f"{dataset.test.shape[0]}, {dataset.label.mean():.2%} anomalous in {len(runs)} stretches"
+        f"{dataset.test.shape[0]}, {dataset.label.mean():.2%} anomalous in {len(runs)} stretch{'es' * (len(runs) != 1)}"
     )
     if told:
         agreeing = len(set(runs) & set(told))

@@ -44,6 +44,13 @@ def fetch(
         missing or wrong upstream.
     AloraError
         When the network or the disk fails; calling again goes on from there.
+
+    Examples
+    --------
+    >>> fetch("SWaT")
+    Traceback (most recent call last):
+        ...
+    alora_ts.errors.DataError: SWaT cannot be fetched. SWaT may not be redistributed. Ask iTrust ...
     """
     found = family(name)
     if not found.files:

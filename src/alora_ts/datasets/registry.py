@@ -72,6 +72,15 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     root : path-like, optional
         Without it, the environment variable ``ALORA_TS_DATA``; without that,
         ``alora-ts`` in the user's cache folder (``XDG_CACHE_HOME`` or ``~/.cache``).
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> data_root("datasets").name
+    'datasets'
     """
     chosen = root or os.environ.get("ALORA_TS_DATA")
     if chosen:
