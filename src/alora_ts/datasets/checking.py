@@ -125,7 +125,8 @@ def _describe(dataset: Dataset) -> Finding:
     told = [(s.start, s.end) for s in dataset.interpretation]
     text = (
         f"{place}: train {dataset.train.shape[0]} × {dataset.train.shape[1]}, test "
-        f"{dataset.test.shape[0]}, {dataset.label.mean():.2%} anomalous in {len(runs)} stretch{'es' * (len(runs) != 1)}"
+        f"{dataset.test.shape[0]}, {dataset.label.mean():.2%} anomalous in {len(runs)} stretch"
+        f"{'es' * (len(runs) != 1)}"
     )
     if told:
         agreeing = len(set(runs) & set(told))
