@@ -88,7 +88,8 @@ class Norm(Detector):
 
     def _score(self, rows: Rows, report: Report) -> NDArray[Any]:
         del report
-        return np.sqrt(np.square(rows.values, dtype=np.float64).sum(axis=1))
+        lengths: NDArray[np.float64] = np.linalg.norm(rows.values.astype(np.float64), axis=1)
+        return lengths
 
     def _score_variables(self, rows: Rows, report: Report) -> NDArray[Any]:
         del report
