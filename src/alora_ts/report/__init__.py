@@ -1,1 +1,1 @@
-"""Static plots and the self-contained HTML report."""
+"""Pictures and self-contained pages that show a diagnosis."""

@@ -1,0 +1,186 @@
+"""A diagnosis as one HTML file that opens anywhere, without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alora_ts.files import write_atomically
+from alora_ts.progress import Progress, Report, Step, reporting
+from alora_ts.report.browser import signal_browser
+from alora_ts.report.incident_section import incident_section
+from alora_ts.report.moments import Clock, number
+from alora_ts.report.notes import GUIDE, incident_table, model_card, preparation_notes
+from alora_ts.report.overview import fingerprint, timeline, traces
+from alora_ts.report.relations import contribution_map, relation_ring
+from alora_ts.report.story import Story, summary, tell
+
+if TYPE_CHECKING:
+    from alora_ts.diagnosis.diagnosis import Diagnosis
+
+__all__ = ["render_report"]
+
+# More sections than anyone reads would only slow the page; the table lists all incidents.
+_DETAILED = 20
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+def render_report(
+    diagnosis: Diagnosis,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    progress: Progress = None,
+) -> Path:
+    """Write a self-contained HTML report.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        What to show.
+    path : path-like
+        The file to write; an existing one is replaced as a whole.
+    title : str, optional
+        Heading of the page; by default "What happened, and where it began".
+    progress : bool, callable or None
+        See :mod:`alora_ts.progress`.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    AloraError
+        When the file cannot be written, or the series is long and the package that thins lines
+        is not installed.
+    """
+    with reporting(progress) as report, write_atomically(path) as part:
+        page = _page(diagnosis, title or "What happened, and where it began", report)
+        part.write_text(page, encoding="utf-8")
+    return Path(path)
+
+
+def _page(diagnosis: Diagnosis, title: str, report: Report) -> str:
+    clock = Clock.of(diagnosis)
+    stories = tell(diagnosis)
+    worst = sorted(stories, key=lambda story: -story.incident.score)[:_DETAILED]
+    detailed = sorted(worst, key=lambda story: story.number)
+    last = len(diagnosis.score) - 1
+    zone = f", times in {escape(clock.zone)}" if clock.zone else ""
+    assets = resources.files("alora_ts.report") / "assets"
+    parts: list[Callable[[], str]] = [
+        lambda: _summary_card(diagnosis, stories, clock),
+        lambda: _timeline_card(diagnosis, stories, detailed, clock),
+        *(partial(incident_section, diagnosis, story, clock) for story in detailed),
+        lambda: _relations_card(diagnosis, stories),
+        lambda: _traces_card(diagnosis, stories, clock),
+        lambda: _card("Data preparation", "", preparation_notes(diagnosis.preparation)),
+        lambda: _card("Model card", "", model_card(diagnosis.model)),
+        lambda: _card("How to read this report", "", GUIDE),
+    ]
+    sections = []
+    for done, part in enumerate(parts, start=1):
+        sections.append(part())
+        report(Step("reporting", done, len(parts)))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title>"
+        f"<style>{(assets / 'report.css').read_text(encoding='utf-8')}</style></head><body>"
+        '<a class="skip" href="#content">Skip to content</a>'
+        f'<header class="top"><div><h1>{escape(title)}</h1>'
+        f'<p class="period">{clock.at(0)} to {clock.at(last)}{zone}</p></div>'
+        '<button class="themer" type="button" hidden>Dark</button></header>'
+        f'<main id="content">{"".join(sections)}'
+        '<p class="foot">Made with alora-ts. This file loads nothing from elsewhere.</p></main>'
+        f"<script>{(assets / 'report.js').read_text(encoding='utf-8')}</script></body></html>\n"
+    )
+
+
+def _card(heading: str, note: str, body: str) -> str:
+    said = f"<p>{note}</p>" if note else ""
+    return f'<section class="card"><h2>{heading}</h2>{said}{body}</section>'
+
+
+def _summary_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock) -> str:
+    rows, d = diagnosis.error.shape
+    alarms = int((diagnosis.score > 1).sum())
+    tiles = [("Incidents", f"{len(stories):,}")]
+    if stories:
+        tiles.append(("Highest peak", f"{number(max(s.incident.score for s in stories))}×"))
+    tiles += [
+        ("Time in alarm", f"{alarms / rows:.1%}"),
+        ("Watched", clock.between(0, rows - 1)),
+        ("Signals", f"{d:,}"),
+        ("Rows", f"{rows:,}"),
+    ]
+    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in tiles)
+    told = escape(summary(diagnosis, stories, clock))
+    return (
+        f'<section class="card" aria-label="Summary"><p class="lead">{told}</p>'
+        f'<dl class="tiles">{listed}</dl></section>'
+    )
+
+
+def _timeline_card(
+    diagnosis: Diagnosis, stories: tuple[Story, ...], detailed: list[Story], clock: Clock
+) -> str:
+    tools = "".join(
+        f'<button type="button" data-zoom="{what}" aria-label="{said}">{sign}</button>'
+        for what, said, sign in (
+            ("in", "Zoom in", "+"),
+            ("out", "Zoom out", "−"),
+            ("left", "Earlier", "←"),
+            ("right", "Later", "→"),
+            ("all", "Whole period", "Whole period"),
+        )
+    )
+    key = (
+        '<ul class="key"><li><i class="blue"></i>score</li>'
+        '<li><i class="dash hot-ink"></i>alarm level</li><li><i class="wash"></i>incident</li>'
+    )
+    key += '<li><i class="wash grey"></i>no data</li></ul>' if diagnosis.gaps else "</ul>"
+    shown = {story.number for story in detailed}
+    body = timeline(diagnosis, stories, clock, flagged=shown) + key
+    body += (
+        f'<div class="tools" hidden>{tools}<span class="hint">or drag over the chart</span></div>'
+    )
+    body += "<h3>Blame by signal</h3>" + fingerprint(diagnosis, stories)
+    body += signal_browser(diagnosis, stories, clock)
+    if stories:
+        body += incident_table(stories, clock, linked=shown)
+        if len(shown) < len(stories):
+            body += f"<p>The {len(shown)} with the highest peaks are shown in detail below.</p>"
+    note = "Score of the whole system, in times of the alarm level."
+    return _card("Timeline", note, f'<div class="aligned">{body}</div>')
+
+
+def _traces_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock) -> str:
+    note = "Two things the score rests on. Shaded stretches are incidents."
+    body = f'<div class="aligned">{traces(diagnosis, stories, clock)}</div>'
+    return _card("What the model saw", note, body)
+
+
+def _relations_card(diagnosis: Diagnosis, stories: tuple[Story, ...]) -> str:
+    if len(diagnosis.variables) < 2:
+        return ""
+    guilty = {story.culprit for story in stories}
+    ring = relation_ring(diagnosis.contributions, diagnosis.variables, guilty)
+    square = contribution_map(diagnosis.contributions, diagnosis.variables)
+    body = (
+        f'<div class="two"><div><h3>Strongest relations</h3>{ring}</div>'
+        f"<div><h3>Contribution of each row to each column</h3>{square}</div></div>"
+        '<ul class="key"><li><i class="blue"></i>moves along</li>'
+        '<li><i class="hot-ink"></i>moves against</li></ul>'
+    )
+    note = "How a deviation of one signal moves what the model expects of the others."
+    return _card("Who influences whom", note, body)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alora_ts.report.moments import Clock
+from alora_ts.report.story import _first_lasting, sentence, summary, tell
+from tests.report.example import diagnosis_of, plant_diagnosis, quiet_diagnosis
+from tests.report.naive_report import naive_arrival
+
+
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=12))
+def test_arrivals_agree_with_the_naive_search(errors):
+    assert _first_lasting(np.array(errors) > 1) == naive_arrival(errors, 1.0)
+
+
+def spreading(rows=120, lag=3):
+    """A jump in x1 at row 60 that x0 follows three rows later, more weakly."""
+    expected = 0.001 * np.random.default_rng(0).standard_normal((rows, 3))
+    values = np.zeros((rows, 3))
+    values[60:80, 1] += 6.0
+    values[60 + lag : 80, 0] += 3.0
+    return values, expected
+
+
+def test_the_summary_names_origin_strength_and_spread():
+    stamps = np.datetime64("2026-01-05T10:00", "us") + np.arange(120) * np.timedelta64(1, "m")
+    names = ("tank1_level", "pump2_flow", "idle")
+    found = diagnosis_of(*spreading(), variables=names, timestamps=stamps)
+    clock, stories = Clock.of(found), tell(found)
+    assert summary(found, stories, clock) == (
+        "1 incident; it began at 2026-01-05 11:00 in pump2_flow, 5 times the alarm level, "
+        "and reached tank1_level 3 min later."
+    )
+
+
+def test_simultaneous_signals_are_not_said_to_be_reached():
+    found = diagnosis_of(*spreading(lag=0))
+    assert "reached" not in sentence(tell(found)[0], Clock.of(found))
+
+
+def test_several_incidents_tell_the_worst():
+    values, expected = spreading()
+    values[100:103, 2] = 30.0
+    found = diagnosis_of(values, expected)
+    said = summary(found, tell(found), Clock.of(found))
+    assert said == "2 incidents; the worst began at row 100 in x2, 100 times the alarm level."
+
+
+def test_no_incident_says_how_near_it_was():
+    found = quiet_diagnosis()
+    assert tell(found) == ()
+    said = summary(found, (), Clock.of(found))
+    assert said.startswith("No incident: the score stayed below the alarm level throughout")
+    alone = diagnosis_of(np.zeros((2, 1)), np.zeros((2, 1)), warm_up=np.ones(2, dtype=np.bool_))
+    assert summary(alone, (), Clock.of(alone)) == "No incident: all rows belong to the warm-up."
+
+
+def test_an_incident_that_fills_everything_is_told():
+    found = diagnosis_of(np.full((20, 2), 9.0), np.zeros((20, 2)))
+    assert tell(found)[0].arrivals[0].row == 0
+
+
+def test_the_plant_has_six_stories_with_their_origins_first():
+    stories = tell(plant_diagnosis())
+    assert len(stories) == 6
+    assert stories[0].culprit == "tank1_level"
+    assert stories[3].culprit == "chlorine2_residual"
+    assert stories[4].culprit == "pump2_vibration"
+    assert [a.variable for a in stories[0].arrivals][:2] == ["tank1_level", "valve1_position"]
