@@ -8,13 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from alora_ts.version import __version__
+
 if TYPE_CHECKING:
     from alora_ts.diagnosis import Diagnosis, Incident
     from alora_ts.estimator import ALoRa, load
 
 __all__ = ["ALoRa", "Diagnosis", "Incident", "__version__", "load"]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "ALoRa": "alora_ts.estimator",

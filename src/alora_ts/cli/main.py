@@ -27,7 +27,7 @@ app.add_typer(data.app, name="data")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from alora_ts import __version__
+        from alora_ts.version import __version__
 
         typer.echo(f"alora-ts {__version__}")
         raise typer.Exit

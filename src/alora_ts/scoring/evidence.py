@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts.data.windows import WindowPlan, plan_windows, segment_starts
+from alora_ts.data.windows import plan_windows
 from alora_ts.progress import Report
 from alora_ts.scoring.engine import Engine
 from alora_ts.scoring.spectrum import count_rank
 
-__all__ = ["Evidence", "gather_evidence"]
+__all__ = ["Evidence", "gather_evidence", "walk"]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Per row, in scaled units.
+    """Of some rows, in scaled units.
 
     Attributes
     ----------
-    expected : ndarray of shape (N, d)
+    rows : ndarray of int, shape (n,)
+        Which rows.
+    expected : ndarray of shape (n, d)
         ŷ_t, from the window that ends at t.
-    rank : ndarray of shape (N,)
+    rank : ndarray of shape (n,)
         Rank of that window's last attention matrix (Eq. 10).
-    warm_up : ndarray of bool, shape (N,)
-        Rows without a full window behind them: their values come from the first window of their
-        segment.
+    warm_up : ndarray of bool, shape (n,)
+        Rows without a full window behind them: what is said of them comes from the first window
+        of their segment.
     """
 
+    rows: NDArray[np.intp]
     expected: NDArray[np.float32]
     rank: NDArray[np.int16]
     warm_up: NDArray[np.bool_]
 
 
-def gather_evidence(
+def walk(
     engine: Engine,
     values: NDArray[np.float32],
     segments: NDArray[np.integer] | None,
@@ -44,8 +48,8 @@ def gather_evidence(
     window: int,
     rank_level: float,
     report: Report,
-) -> Evidence:
-    """Run the network over every row (stride 1, the window ends at the row).
+) -> Iterator[Evidence]:
+    """Run the network over every row, a chunk at a time (stride 1, the window ends at the row).
 
     Parameters
     ----------
@@ -61,31 +65,44 @@ def gather_evidence(
     report : callable
         Receives the progress.
 
-    Returns
-    -------
+    Yields
+    ------
     Evidence
+        Together they hold every row once; within a segment in order of time, but the first rows
+        of a segment, which wait for its first window, come right after it.
     """
     plan = plan_windows(len(values), window, segments)
-    expected = np.empty_like(values)
-    rank = np.empty(len(plan.ends), dtype=np.int16)
+    # A window is its segment's first where rows before its end depend on it.
+    dependants = np.bincount(plan.of_row, minlength=len(plan.ends)) - 1
     for chunk in engine.chunks(values, plan, report):
-        expected[plan.ends[chunk.windows]] = chunk.expected
-        rank[chunk.windows] = count_rank(chunk.attention, rank_level)
-    _fill_warm_up(engine, values, segments, plan, expected)
-    return Evidence(expected, rank[plan.of_row], plan.warm_up)
+        rank = count_rank(chunk.attention, rank_level)
+        ends = plan.ends[chunk.windows]
+        yield Evidence(ends, chunk.expected, rank, plan.warm_up[ends])
+        for at in np.flatnonzero(dependants[chunk.windows]):
+            first = chunk.windows.start + at
+            whole = engine.whole_window(torch.from_numpy(plan.gather(values, np.array([first]))))
+            early = np.arange(plan.ends[first] - dependants[first], plan.ends[first])
+            expected = whole[0, -1 - len(early) : -1].numpy()
+            yield Evidence(
+                early, expected, np.full(len(early), rank[at]), np.ones(len(early), dtype=bool)
+            )
 
 
-def _fill_warm_up(
+def gather_evidence(
     engine: Engine,
     values: NDArray[np.float32],
     segments: NDArray[np.integer] | None,
-    plan: WindowPlan,
-    expected: NDArray[np.float32],
-) -> None:
-    """Give the first rows of each segment what their segment's first window says of them."""
-    position = plan.position()
-    for start in segment_starts(len(values), segments):
-        first = plan.of_row[start]
-        whole = engine.whole_window(torch.from_numpy(plan.gather(values, np.array([first]))))
-        rows = np.arange(start, plan.ends[first])
-        expected[rows] = whole[0].numpy()[position[rows]]
+    *,
+    window: int,
+    rank_level: float,
+    report: Report,
+) -> Evidence:
+    """The evidence of all rows, in their order. Parameters as for :func:`walk`."""
+    n = len(values)
+    expected = np.empty_like(values)
+    rank = np.empty(n, dtype=np.int16)
+    warm_up = np.empty(n, dtype=bool)
+    for part in walk(engine, values, segments, window=window, rank_level=rank_level, report=report):
+        expected[part.rows], rank[part.rows] = part.expected, part.rank
+        warm_up[part.rows] = part.warm_up
+    return Evidence(np.arange(n), expected, rank, warm_up)

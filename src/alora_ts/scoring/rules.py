@@ -46,20 +46,29 @@ class ScoreRule:
             np.minimum(squared, self.cap, out=squared)
         return squared
 
+    @property
+    def unit(self) -> NDArray[np.float64]:
+        """What one unit of residual is for each variable, (d,)."""
+        return np.sqrt(self.scale) if self.scoring == "refined" else np.ones_like(self.scale)
+
+    def comparable(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Residuals whose squares are :meth:`error`, with their sign, (N, d)."""
+        signed: NDArray[np.float64] = np.copysign(np.sqrt(self.error(residual)), residual)
+        return signed
+
     def raw(
         self,
-        error: NDArray[np.float64],
+        total: NDArray[np.float64],
         rank: NDArray[np.integer],
         segments: NDArray[np.integer] | None,
     ) -> NDArray[np.float64]:
-        """Raw score of each row, (N,)."""
-        total: NDArray[np.float64] = error.sum(1)
+        """Raw score of each row (N,) from its error summed over the variables, and its rank."""
         if self.scoring == "error":
             return total
-        total *= rank
+        product = total * rank
         if self.scoring == "paper" or self.smoothing == 1:
-            return total
-        return causal_mean(total, self.smoothing, segments)
+            return product
+        return causal_mean(product, self.smoothing, segments)
 
 
 def causal_mean(

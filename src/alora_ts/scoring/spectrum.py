@@ -11,16 +11,14 @@ from torch import Tensor
 
 from alora_ts.errors import AloraError, nearest
 
-__all__ = ["RankRule", "choose_rank_level", "count_rank", "leading_singular_values"]
+__all__ = ["RankRule", "choose_rank_level", "count_rank", "singular_values"]
 
 RankRule = Literal["quantile", "max-4th", "max-5th"]
 
-_KEPT = 5
 
-
-def leading_singular_values(attention: Tensor) -> NDArray[np.float32]:
-    """The five largest singular values of each matrix (fewer for smaller ones), (B, 5)."""
-    sigma: NDArray[np.float32] = torch.linalg.svdvals(attention)[:, :_KEPT].numpy()
+def singular_values(attention: Tensor) -> NDArray[np.float32]:
+    """Singular values of each matrix, largest first, (B, T)."""
+    sigma: NDArray[np.float32] = torch.linalg.svdvals(attention).numpy()
     return sigma
 
 
@@ -34,12 +32,12 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
 def choose_rank_level(
     sigma: NDArray[np.floating], *, rule: RankRule = "quantile", share: float = 1e-3
 ) -> float:
-    """Choose h1 from the leading singular values seen on normal windows.
+    """Choose h1 from the singular values seen on normal windows.
 
     Parameters
     ----------
-    sigma : ndarray of shape (n, 5)
-        As :func:`leading_singular_values` gives them.
+    sigma : ndarray of shape (n, T)
+        As :func:`singular_values` gives them.
     rule : {"quantile", "max-4th", "max-5th"}
         The largest 4th (or 5th) singular value over the normal windows, which keeps their rank
         at 3 (or 4) and below; or the level that a ``share`` of the 5th exceed, which withstands

@@ -1,0 +1,107 @@
+"""One model, one file: tensors in safetensors, the description as JSON in its header.
+
+No pickle, so opening a foreign file runs no code. Equal fits give equal bytes: the description
+holds no clock times and its keys are sorted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from alora_ts.errors import ArtifactError
+from alora_ts.files import write_atomically
+from alora_ts.version import __version__
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["FORMAT_VERSION", "Artifact", "read_artifact", "write_artifact"]
+
+FORMAT_VERSION = 1
+_KEY = "alora_ts"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    kind : str
+        Which class it belongs to, such as "ALoRa".
+    description : dict
+        Everything but the tensors.
+    tensors : dict of str to Tensor
+    """
+
+    kind: str
+    description: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+
+def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> Path:
+    """Write a model file, whole or not at all."""
+    import torch
+    from safetensors.torch import save_file
+
+    header = {
+        "format": FORMAT_VERSION,
+        "kind": artifact.kind,
+        "versions": {
+            "alora-ts": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+        "description": artifact.description,
+    }
+    target = Path(path)
+    text = json.dumps(header, sort_keys=True, allow_nan=False)
+    with write_atomically(target) as part:
+        tensors = {name: tensor.contiguous() for name, tensor in artifact.tensors.items()}
+        save_file(tensors, part, metadata={_KEY: text})
+    return target
+
+
+def read_artifact(path: str | os.PathLike[str]) -> Artifact:
+    """Read a model file.
+
+    Raises
+    ------
+    ArtifactError
+        When it is absent, truncated, foreign, or of a later format; the message says which.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    source = Path(path)
+    if not source.is_file():
+        what = "it is a folder" if source.is_dir() else "there is no such file"
+        raise ArtifactError(f"cannot read the model {source}: {what}")
+    try:
+        with safe_open(source, framework="pt") as opened:
+            metadata = opened.metadata() or {}
+            if _KEY not in metadata:
+                raise ArtifactError(
+                    f"{source} is a safetensors file but no model of alora-ts; "
+                    "give a file written by `alora-ts fit` or ALoRa.save"
+                )
+            header = json.loads(metadata[_KEY])
+            found = header.get("format")
+            if found != FORMAT_VERSION:
+                raise ArtifactError(
+                    f"{source} has format version {found}, but this alora-ts reads version "
+                    f"{FORMAT_VERSION}; install the version that wrote it "
+                    f"({header.get('versions', {}).get('alora-ts', 'unknown')}) or fit again"
+                )
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError, OSError) as error:
+        raise ArtifactError(
+            f"cannot read the model {source}: it is truncated or no model file ({error}); "
+            "give a file written by `alora-ts fit` or ALoRa.save"
+        ) from error
+    return Artifact(header["kind"], header["description"], tensors)

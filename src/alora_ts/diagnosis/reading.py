@@ -1,0 +1,53 @@
+"""What a stream says of one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.diagnosis.shares import shares
+
+__all__ = ["Reading"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The score of one row of a stream, with what led to it.
+
+    Attributes
+    ----------
+    timestamp : object
+        As it was pushed; the row's number where none was.
+    score : float
+        Calibrated: more than 1 alarms.
+    raw : float
+    rank : int
+    error, localization, expected : ndarray of shape (d,)
+    warm_up : bool
+        Whether fewer rows than a window have come since the start (or the last gap).
+    variables : tuple of str
+    """
+
+    timestamp: Any
+    score: float
+    raw: float
+    rank: int
+    error: NDArray[np.float64]
+    localization: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    warm_up: bool
+    variables: tuple[str, ...]
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the row alarms. Warm-up rows never do."""
+        return self.score > 1 and not self.warm_up
+
+    def culprits(self, most: int = 3) -> list[tuple[str, float]]:
+        """The variables with the largest shares of the localization score."""
+        part = shares(self.localization)
+        order = np.argsort(-part, kind="stable")[:most]
+        return [(self.variables[at], float(part[at])) for at in order]

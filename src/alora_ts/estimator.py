@@ -1,0 +1,413 @@
+"""ALoRa: fit on normal data, then score, diagnose or stream."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.artifact import Artifact, read_artifact, write_artifact
+from alora_ts.data import Table, as_table
+from alora_ts.data.align import Duplicates, OutOfOrder
+from alora_ts.data.options import PrepareOptions
+from alora_ts.diagnosis import Diagnosis
+from alora_ts.errors import ArtifactError, NotFittedError
+from alora_ts.learning import Callback, TrainingOptions
+from alora_ts.model.diagnose import diagnose
+from alora_ts.model.fit import FitOptions, fit_model
+from alora_ts.model.fitted import DiagnosisOptions, FittedModel
+from alora_ts.model.relations import Relations
+from alora_ts.model.score import score
+from alora_ts.model.stream import Stream
+from alora_ts.network import Architecture
+from alora_ts.network.attention import Activation
+from alora_ts.network.embedding import Kernel, Padding
+from alora_ts.network.pairs import Correlation
+from alora_ts.params import Parameters
+from alora_ts.progress import Progress, reporting
+from alora_ts.scoring import CalibrationOptions
+from alora_ts.scoring.rules import Scoring
+from alora_ts.scoring.spectrum import RankRule
+from alora_ts.scoring.threshold import ThresholdRule
+from alora_ts.threads import use_threads
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["ALoRa", "load"]
+
+
+class ALoRa(Parameters):
+    """Detects when many signals misbehave and which of them caused it, without labels.
+
+    Parameters
+    ----------
+    window : int
+        T, how many rows the network looks at.
+    pairs : int or None
+        K, the most pairs of variables to embed; None for all.
+    layers, heads : int
+        L and H.
+    low_rank_weight : float
+        λ of Eq. 8.
+    correlation : {"spearman", "pearson"}
+        What ranks the pairs.
+    embedding, kernel, kernel_width, padding, positional, skip, feed_forward, activation, \
+time_norm, causal
+        The network's shape, see :class:`alora_ts.network.Architecture`.
+    epochs, epoch_windows, batch_size, learning_rate, gradient_clip, patience, placement, penalty
+        Training, see :class:`alora_ts.learning.TrainingOptions`.
+    validation_share : float
+        The last part of the training rows, held back for early stopping and for the threshold.
+    contamination : float
+        Share of the training windows to leave out of a second fit because the first found them
+        the worst; 0 fits once.
+    input_limit : float
+        The network sees scaled values within ± this many standard deviations, so that one wild
+        variable cannot drown the others.
+    scoring : {"refined", "paper", "error"}
+        See :class:`alora_ts.scoring.ScoreRule`.
+    cap : float
+        Most that one variable adds to a refined score at one moment, in multiples of its normal
+        squared error.
+    smoothing : int
+        Rows over which a refined score is averaged, looking back.
+    rank_rule : {"quantile", "max-4th", "max-5th"}
+        How h1 is chosen.
+    threshold : {"tail", "quantile", "alarms-per-day"}
+        How h2 is chosen, see :func:`alora_ts.scoring.choose_threshold`.
+    alarm_share : float
+        Share of normal rows that may alarm.
+    alarms_per_day : float
+        For the threshold of that name.
+    localization : str
+        A form of :func:`alora_ts.diagnosis.localize`.
+    localization_top : int
+        k of its forms that keep the k largest.
+    merge : int or None
+        Alarms with at most so many quiet rows between them are one incident; None means half a
+        window.
+    minimum : int
+        Shorter incidents are dropped.
+    missing, missing_limit, gap, resample, downsample, duplicates, out_of_order, scaling
+        Preparation, see :class:`alora_ts.data.Preparation`.
+    threads : int or None
+        Threads for torch; None leaves them as they are.
+    seed : int
+        Every random draw comes from it.
+
+    Attributes
+    ----------
+    model_ : FittedModel
+        Everything learned: network, preparation, calibration, course of the training.
+    contributions_ : Relations
+        E and C with the variables' names: who influences whom.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> load_ = np.cumsum(rng.normal(size=600))
+    >>> x = np.column_stack([load_, 2 * load_, -load_]) + 0.1 * rng.normal(size=(600, 3))
+    >>> model = ALoRa(window=8, epochs=2, epoch_windows=320).fit(x[:500])
+    >>> today = x[500:].copy()
+    >>> today[60:70, 1] += 100
+    >>> found = model.diagnose(today)
+    >>> found.incidents[0].culprits[0].variable
+    'x1'
+    """
+
+    def __init__(
+        self,
+        *,
+        window: int = 20,
+        pairs: int | None = 512,
+        layers: int = 3,
+        heads: int = 8,
+        low_rank_weight: float = 10.0,
+        correlation: Correlation = "spearman",
+        embedding: Literal["pairs", "dense"] = "pairs",
+        kernel: Kernel = "average",
+        kernel_width: int = 3,
+        padding: Padding = "circular",
+        positional: bool = False,
+        skip: bool = True,
+        feed_forward: bool = False,
+        activation: Activation = "none",
+        time_norm: bool = False,
+        causal: bool = False,
+        epochs: int = 4,
+        epoch_windows: int = 1600,
+        batch_size: int = 32,
+        learning_rate: float = 1e-3,
+        gradient_clip: float = 5.0,
+        patience: int = 2,
+        placement: Literal["mean", "heads"] = "mean",
+        penalty: Literal["paper", "authors"] = "paper",
+        validation_share: float = 0.1,
+        contamination: float = 0.0,
+        input_limit: float = 10.0,
+        scoring: Scoring = "refined",
+        cap: float = 1000.0,
+        smoothing: int = 1,
+        rank_rule: RankRule = "quantile",
+        threshold: ThresholdRule = "tail",
+        alarm_share: float = 5e-3,
+        alarms_per_day: float = 1.0,
+        localization: str = "blend",
+        localization_top: int = 2,
+        merge: int | None = None,
+        minimum: int = 1,
+        missing: Literal["hold", "interpolate", "mark", "error"] = "hold",
+        missing_limit: int | None = None,
+        gap: float | None = None,
+        resample: float | None = None,
+        downsample: int | None = None,
+        duplicates: Duplicates = "last",
+        out_of_order: OutOfOrder = "late",
+        scaling: Literal["standard", "robust"] = "standard",
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.window = window
+        self.pairs = pairs
+        self.layers = layers
+        self.heads = heads
+        self.low_rank_weight = low_rank_weight
+        self.correlation = correlation
+        self.embedding = embedding
+        self.kernel = kernel
+        self.kernel_width = kernel_width
+        self.padding = padding
+        self.positional = positional
+        self.skip = skip
+        self.feed_forward = feed_forward
+        self.activation = activation
+        self.time_norm = time_norm
+        self.causal = causal
+        self.epochs = epochs
+        self.epoch_windows = epoch_windows
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_clip = gradient_clip
+        self.patience = patience
+        self.placement = placement
+        self.penalty = penalty
+        self.validation_share = validation_share
+        self.contamination = contamination
+        self.input_limit = input_limit
+        self.scoring = scoring
+        self.cap = cap
+        self.smoothing = smoothing
+        self.rank_rule = rank_rule
+        self.threshold = threshold
+        self.alarm_share = alarm_share
+        self.alarms_per_day = alarms_per_day
+        self.localization = localization
+        self.localization_top = localization_top
+        self.merge = merge
+        self.minimum = minimum
+        self.missing = missing
+        self.missing_limit = missing_limit
+        self.gap = gap
+        self.resample = resample
+        self.downsample = downsample
+        self.duplicates = duplicates
+        self.out_of_order = out_of_order
+        self.scaling = scaling
+        self.threads = threads
+        self.seed = seed
+
+    def fit(
+        self,
+        X: Any,
+        *,
+        validation: Any = None,
+        time: str | None = None,
+        columns: Iterable[str] | None = None,
+        ignore: Iterable[str] = (),
+        segments: NDArray[np.integer] | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: Progress = None,
+    ) -> Self:
+        """Learn normal behaviour.
+
+        Parameters
+        ----------
+        X : array, frame or path
+            Rows in order of time: ndarray, pandas, polars, pyarrow, or a path to CSV or Parquet.
+            Mostly normal; labels are not needed.
+        validation : array, frame or path, optional
+            Rows to hold back for early stopping and the threshold, instead of the last part of X.
+        time, columns, ignore
+            Which columns are what, see :func:`alora_ts.data.as_table`.
+        segments : ndarray of int, shape (N,), optional
+            Rows of different segments never share a window (batches, runs, channels).
+        callbacks : sequence of Callback
+            Called after each epoch.
+        progress : bool, callable or None
+            None shows a bar on a terminal.
+
+        Returns
+        -------
+        ALoRa
+            Itself, fitted.
+        """
+        names = None if columns is None else list(columns)
+        table = _read(X, time=time, columns=names, ignore=ignore)
+        more = None
+        if validation is not None:
+            more = _read(validation, time=time, columns=names, ignore=ignore)
+        options = FitOptions(
+            architecture=self._options(Architecture),
+            preparation=self._options(PrepareOptions),
+            training=self._options(TrainingOptions),
+            calibration=self._options(CalibrationOptions),
+            diagnosis=self._options(DiagnosisOptions),
+            pairs=self.pairs,
+            correlation=self.correlation,
+            validation_share=self.validation_share,
+            contamination=self.contamination,
+            input_limit=self.input_limit,
+            seed=self.seed,
+        )
+        with use_threads(self.threads), reporting(progress) as report:
+            self.model_ = fit_model(
+                table,
+                validation=more,
+                segments=segments,
+                options=options,
+                callbacks=callbacks,
+                report=report,
+            )
+        return self
+
+    def score(
+        self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None
+    ) -> NDArray[np.float64]:
+        """Calibrated score of each row, as numpy: more than 1 alarms.
+
+        Parameters
+        ----------
+        X : array, frame or path
+            Rows with the variables of the training data.
+        segments : ndarray of int, shape (N,), optional
+            Rows of different segments never share a window.
+        progress : bool, callable or None
+            None shows a bar on a terminal.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+        """
+        model, table = self._fitted(), self._table(X)
+        with use_threads(self.threads), reporting(progress) as report:
+            return score(model, table, segments=segments, report=report)
+
+    def score_variables(
+        self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None
+    ) -> NDArray[np.float32]:
+        """Localization score of each variable at each row, (N, d); higher is more suspicious."""
+        return self.diagnose(X, segments=segments, progress=progress).localization
+
+    def diagnose(
+        self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None
+    ) -> Diagnosis:
+        """Score every row, find the incidents and name their culprits.
+
+        Parameters
+        ----------
+        X : array, frame or path
+            Rows with the variables of the training data.
+        segments : ndarray of int, shape (N,), optional
+            Rows of different segments never share a window.
+        progress : bool, callable or None
+            None shows a bar on a terminal.
+
+        Returns
+        -------
+        Diagnosis
+        """
+        model, table = self._fitted(), self._table(X)
+        with use_threads(self.threads), reporting(progress) as report:
+            return diagnose(model, table, segments=segments, report=report)
+
+    def stream(self) -> Stream:
+        """A stream that takes rows one by one and answers each with a Reading."""
+        return Stream(self._fitted())
+
+    @property
+    def contributions_(self) -> Relations:
+        """E and C with the variables' names: who influences whom."""
+        return Relations.of(self._fitted())
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model as one safetensors file that :func:`load` reads."""
+        model = self._fitted()
+        description = {"parameters": self.get_params(), **model.describe()}
+        return write_artifact(Artifact("ALoRa", description, model.network.state_dict()), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote."""
+        artifact = read_artifact(path)
+        if artifact.kind != "ALoRa":
+            raise ArtifactError(f"{path} holds a {artifact.kind}, not an ALoRa model")
+        try:
+            estimator = cls(**artifact.description["parameters"])
+            estimator.model_ = FittedModel.rebuild(
+                artifact.description,
+                artifact.tensors,
+                architecture=estimator._options(Architecture),
+                diagnosis=estimator._options(DiagnosisOptions),
+                input_limit=estimator.input_limit,
+            )
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ArtifactError(
+                f"{path} is damaged or was written by another version of alora-ts ({error}); "
+                "fit and save the model again"
+            ) from error
+        return estimator
+
+    def _fitted(self) -> FittedModel:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("this ALoRa is not fitted yet; call fit or load a model first")
+        return self.model_
+
+    def _table(self, X: Any) -> Table:
+        return X if isinstance(X, Table) else self._fitted().preparation.read(X)
+
+    def _options(self, kind: type[_Options]) -> _Options:
+        """The options of one kind, each from the parameter of the same name."""
+        names = [field.name for field in dataclasses.fields(kind)]
+        return kind(**{name: getattr(self, name) for name in names})
+
+
+_Options = TypeVar("_Options", bound="DataclassInstance")
+
+
+def load(path: str | os.PathLike[str]) -> ALoRa:
+    """Read a model that :meth:`ALoRa.save` or ``alora-ts fit`` wrote.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> normal = np.random.default_rng(0).normal(size=(90, 2))
+    >>> model = ALoRa(window=4, epochs=1, epoch_windows=64).fit(normal)
+    >>> file = model.save(Path(tempfile.mkdtemp()) / "model.alora")
+    >>> load(file).score(np.zeros((5, 2))).shape
+    (5,)
+    """
+    return ALoRa.load(path)
+
+
+def _read(
+    source: Any, *, time: str | None, columns: list[str] | None, ignore: Iterable[str]
+) -> Table:
+    if isinstance(source, Table):
+        return source
+    return as_table(source, time=time, columns=columns, ignore=ignore)

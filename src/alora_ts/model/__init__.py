@@ -1,0 +1,1 @@
+"""A fitted model and what can be done with it: fit, score, diagnose, stream, explain."""

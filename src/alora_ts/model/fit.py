@@ -1,0 +1,180 @@
+"""Fitting, step by step: prepare, choose pairs, train, calibrate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alora_ts.data import Preparation, Prepared, Table, window_ends
+from alora_ts.data.options import PrepareOptions
+from alora_ts.errors import AloraError, DataError
+from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
+from alora_ts.learning.sampling import WindowSource
+from alora_ts.model.fitted import DiagnosisOptions, FittedModel, Period, join_segments, limit
+from alora_ts.network import ALoRaT, Architecture, choose_pairs
+from alora_ts.network.pairs import Correlation
+from alora_ts.progress import Report
+from alora_ts.scoring import CalibrationOptions, Engine, calibrate
+
+__all__ = ["FitOptions", "fit_model"]
+
+_DAY = 86_400.0
+_SCORED_AT_ONCE = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """Every choice of a fit. See :class:`alora_ts.ALoRa` for each."""
+
+    architecture: Architecture
+    preparation: PrepareOptions
+    training: TrainingOptions
+    calibration: CalibrationOptions
+    diagnosis: DiagnosisOptions
+    pairs: int | None
+    correlation: Correlation
+    validation_share: float
+    contamination: float
+    input_limit: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        at_least = {
+            "window": (self.architecture.window, 2),
+            "layers": (self.architecture.layers, 1),
+            "heads": (self.architecture.heads, 1),
+            "epochs": (self.training.epochs, 1),
+            "epoch_windows": (self.training.epoch_windows, 1),
+            "batch_size": (self.training.batch_size, 1),
+            "smoothing": (self.calibration.smoothing, 1),
+        }
+        for name, (value, least) in at_least.items():
+            if value < least:
+                raise AloraError(f"{name}={value} is too small; give at least {least}")
+        if self.pairs is not None and self.pairs < 1:
+            raise AloraError(f"pairs={self.pairs} is too small; give at least 1, or None for all")
+        if not 0 < self.validation_share < 0.9:
+            raise AloraError(f"validation_share={self.validation_share} must lie between 0 and 0.9")
+        if not 0 <= self.contamination < 0.5:
+            raise AloraError(f"contamination={self.contamination} must lie between 0 and 0.5")
+        if self.input_limit <= 0:
+            raise AloraError(f"input_limit={self.input_limit} must be positive")
+
+
+def fit_model(
+    table: Table,
+    *,
+    validation: Table | None,
+    segments: NDArray[np.integer] | None,
+    options: FitOptions,
+    callbacks: Sequence[Callback],
+    report: Report,
+) -> FittedModel:
+    """Fit a model.
+
+    Parameters
+    ----------
+    table : Table
+        Training rows.
+    validation : Table or None
+        Rows to hold back; None holds back the last part of ``table``.
+    segments : ndarray of int, shape (N,), or None
+        Rows of different segments never share a window.
+    options : FitOptions
+    callbacks : sequence of Callback
+    report : callable
+        Receives the progress.
+
+    Returns
+    -------
+    FittedModel
+    """
+    window = options.architecture.window
+    preparation = Preparation(**asdict(options.preparation)).fit(table)
+    prepared = preparation.apply(table)
+    values = limit(prepared.values, options.input_limit)
+    borders = join_segments(prepared, segments)
+    held_back_from = round(len(values) * (1 - options.validation_share))
+    if validation is not None:
+        more = preparation.apply(validation)
+        held_back_from = len(values)
+        values = np.concatenate([values, limit(more.values, options.input_limit)])
+        borders = np.concatenate([borders, more.segments + borders.max() + 1])
+    ends = window_ends(len(values), window, borders)
+    # A held-back window may begin among training rows; it is judged by what follows them.
+    chosen, held_back = ends[ends < held_back_from], ends[ends >= held_back_from]
+    if len(chosen) == 0:
+        raise DataError(
+            f"{table.source}: no window of {window} rows fits into the training part "
+            f"({held_back_from:,} rows; gaps split it into "
+            f"{len(np.unique(borders[:held_back_from]))}); give more rows or a smaller window"
+        )
+    pairs = torch.from_numpy(
+        choose_pairs(values[:held_back_from], limit=options.pairs, correlation=options.correlation)
+    )
+
+    def train_on(which: NDArray[np.intp]) -> tuple[ALoRaT, TrainingSummary]:
+        torch.manual_seed(options.seed)
+        network = ALoRaT(pairs, variables=values.shape[1], architecture=options.architecture)
+        summary = train(
+            network,
+            WindowSource(values, which, window=window),
+            WindowSource(values, held_back, window=window),
+            options=options.training,
+            rng=np.random.default_rng(options.seed),
+            variables=preparation.variables,
+            report=report,
+            callbacks=callbacks,
+        )
+        return network, summary
+
+    network, summary = train_on(chosen)
+    if options.contamination > 0 and summary.stopped != "interrupted":
+        source = WindowSource(values, chosen, window=window)
+        kept = _least_surprising(Engine(network), source, options.contamination)
+        network, summary = train_on(chosen[kept])
+    calibration = calibrate(
+        Engine(network),
+        values,
+        borders,
+        held_back_from=held_back_from,
+        window=window,
+        options=options.calibration,
+        rows_per_day=_rows_per_day(prepared, preparation, options.preparation),
+        report=report,
+    )
+    return FittedModel(
+        network=network,
+        preparation=preparation,
+        calibration=calibration,
+        training=summary,
+        period=Period.of(prepared),
+        options=options.diagnosis,
+        input_limit=options.input_limit,
+    )
+
+
+def _least_surprising(engine: Engine, source: WindowSource, share: float) -> NDArray[np.intp]:
+    """All windows but the ``share`` with the largest error in their last row, in order."""
+    error = np.empty(len(source))
+    for start in range(0, len(source), _SCORED_AT_ONCE):
+        which = np.arange(start, min(start + _SCORED_AT_ONCE, len(source)))
+        windows = source.take(which)
+        expected, _ = engine.last_rows(windows)
+        error[which] = (windows[:, -1] - expected).square().sum(1).numpy()
+    keep = max(1, round(len(source) * (1 - share)))
+    return np.sort(np.argsort(error, kind="stable")[:keep])
+
+
+def _rows_per_day(
+    prepared: Prepared, preparation: Preparation, options: PrepareOptions
+) -> float | None:
+    """How many prepared rows a day has; None where the rows have no times of day."""
+    if prepared.timestamps is None or prepared.timestamps.dtype.kind != "M":
+        return None
+    step = options.resample or preparation.step
+    return None if not step else _DAY / (step * (options.downsample or 1))

@@ -1,0 +1,167 @@
+"""What fitting leaves behind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alora_ts.data import Preparation, Prepared, Table
+from alora_ts.learning import TrainingSummary
+from alora_ts.network import ALoRaT, Architecture, contribution_weights
+from alora_ts.scoring import Calibration, Engine
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["DiagnosisOptions", "FittedModel", "Period", "join_segments"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiagnosisOptions:
+    """How incidents and culprits are found. See :class:`alora_ts.ALoRa` for each."""
+
+    localization: str = "blend"
+    localization_top: int = 2
+    merge: int | None = None
+    minimum: int = 1
+
+
+@dataclass(frozen=True)
+class Period:
+    """What the training data covered.
+
+    Attributes
+    ----------
+    start, end : str or None
+        First and last timestamp; None where there are none.
+    rows : int
+        Prepared rows.
+    """
+
+    start: str | None
+    end: str | None
+    rows: int
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Period:
+        """The period of prepared rows."""
+        stamps = prepared.timestamps
+        if stamps is None:
+            return cls(None, None, len(prepared))
+        return cls(str(stamps[0]), str(stamps[-1]), len(prepared))
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A trained network with all that is needed to use it.
+
+    Attributes
+    ----------
+    network : ALoRaT
+        In evaluation mode.
+    preparation : Preparation
+    calibration : Calibration
+    training : TrainingSummary
+    period : Period
+    options : DiagnosisOptions
+    input_limit : float
+        Scaled values are limited to ± this before the network sees them.
+    """
+
+    network: ALoRaT
+    preparation: Preparation
+    calibration: Calibration
+    training: TrainingSummary
+    period: Period
+    options: DiagnosisOptions
+    input_limit: float
+
+    @property
+    def window(self) -> int:
+        """T."""
+        return self.network.architecture.window
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Runs the network over windows."""
+        return Engine(self.network)
+
+    @cached_property
+    def contributions(self) -> NDArray[np.float64]:
+        """C (Eq. 12), (d, d)."""
+        return contribution_weights(self.network).reconstruction.double().numpy()
+
+    def prepare(
+        self, table: Table, segments: NDArray[np.integer] | None
+    ) -> tuple[Prepared, NDArray[np.float32], NDArray[np.int64]]:
+        """Prepared rows, the values the network sees, and the segments windows stay in."""
+        prepared = self.preparation.apply(table)
+        values = limit(prepared.values, self.input_limit)
+        return prepared, values, join_segments(prepared, segments)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything but the tensors and the parameters, in a form JSON can hold."""
+        return {
+            "preparation": self.preparation.to_dict(),
+            "calibration": self.calibration.to_dict(),
+            "training": dataclasses.asdict(self.training),
+            "period": dataclasses.asdict(self.period),
+        }
+
+    @classmethod
+    def rebuild(
+        cls,
+        saved: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        *,
+        architecture: Architecture,
+        diagnosis: DiagnosisOptions,
+        input_limit: float,
+    ) -> FittedModel:
+        """Back from :meth:`describe` and the network's tensors."""
+        preparation = Preparation.from_dict(saved["preparation"])
+        variables = len(preparation.variables)
+        pairs = tensors.get("embed.pairs")
+        if pairs is None:
+            # A dense embedding has no pairs; only the width matters to build the network.
+            pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
+        network = ALoRaT(pairs, variables=variables, architecture=architecture)
+        network.load_state_dict(dict(tensors))
+        network.eval()
+        training: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in saved["training"].items()
+        }
+        return cls(
+            network=network,
+            preparation=preparation,
+            calibration=Calibration.from_dict(saved["calibration"]),
+            training=TrainingSummary(**training),
+            period=Period(**saved["period"]),
+            options=diagnosis,
+            input_limit=input_limit,
+        )
+
+
+def limit(values: NDArray[np.float32], most: float) -> NDArray[np.float32]:
+    """Scaled values within ± ``most``."""
+    return np.clip(values, -most, most)
+
+
+def join_segments(prepared: Prepared, segments: NDArray[np.integer] | None) -> NDArray[np.int64]:
+    """Segments that change where the prepared rows' or the caller's do, (M,)."""
+    own = prepared.segments.astype(np.int64)
+    if segments is None:
+        return own
+    given = np.empty(len(prepared), dtype=np.int64)
+    given[prepared.rows] = segments
+    changes = (np.diff(own) != 0) | (np.diff(given) != 0)
+    joined: NDArray[np.int64] = np.concatenate([[0], np.cumsum(changes)])
+    return joined

@@ -1,0 +1,41 @@
+"""Scores alone, for tables of any length: what is not needed for them is never held."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.data import Table
+from alora_ts.model.fitted import FittedModel
+from alora_ts.progress import Report
+from alora_ts.scoring import walk
+
+__all__ = ["score"]
+
+
+def score(
+    model: FittedModel,
+    table: Table,
+    *,
+    segments: NDArray[np.integer] | None,
+    report: Report,
+) -> NDArray[np.float64]:
+    """Calibrated score of each row, (N,); more than 1 alarms."""
+    prepared, values, borders = model.prepare(table, segments)
+    calibration = model.calibration
+    total = np.empty(len(values))
+    rank = np.empty(len(values), dtype=np.int16)
+    for part in walk(
+        model.engine,
+        values,
+        borders,
+        window=model.window,
+        rank_level=calibration.rank_level,
+        report=report,
+    ):
+        residual = values[part.rows] - part.expected
+        total[part.rows] = calibration.rule.error(residual).sum(1)
+        rank[part.rows] = part.rank
+    raw = calibration.rule.raw(total, rank, borders)
+    calibrated: NDArray[np.float64] = raw[prepared.rows] / calibration.threshold.value
+    return calibrated

@@ -1,0 +1,161 @@
+"""Rows one by one: a ring of the last window, one reading per row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alora_ts.diagnosis import Reading, localize
+from alora_ts.errors import DataError
+from alora_ts.model.diagnose import comparable_contributions
+from alora_ts.model.fitted import FittedModel, limit
+from alora_ts.scoring.spectrum import count_rank
+
+__all__ = ["Stream"]
+
+_MICROSECOND = 1e-6
+
+
+class Stream:
+    """Scores rows as they come, with the numbers a batch would give them.
+
+    Parameters
+    ----------
+    model : FittedModel
+
+    Notes
+    -----
+    A missing cell takes the variable's last value (its usual level before there is one). A row
+    that comes after a gap starts anew. The rows before a first full window are scored from a
+    window that repeats the oldest row, are marked as warm-up and never alarm; all later rows get
+    the batch's score.
+    """
+
+    def __init__(self, model: FittedModel) -> None:
+        self._model = model
+        self._contributions = comparable_contributions(model)
+        d = len(model.preparation.variables)
+        self._ring = np.zeros((model.window, d), dtype=np.float32)
+        self._recent = np.zeros(model.calibration.rule.smoothing)
+        self._last: NDArray[np.float64] | None = None
+        self._last_time: np.datetime64 | float | None = None
+        self._rows = 0
+        self._seen = 0
+
+    def push(
+        self, row: Mapping[str, float] | Sequence[float] | NDArray[Any], *, time: Any = None
+    ) -> Reading:
+        """Score one row.
+
+        Parameters
+        ----------
+        row : mapping or sequence
+            Values by variable name, or in the order of the training data. None or NaN is missing;
+            a mapping may leave variables out.
+        time : datetime, numpy.datetime64, ISO 8601 text or number, optional
+            When it was. Rows must come in order; a gap longer than the model's resets the window.
+
+        Returns
+        -------
+        Reading
+        """
+        stamp = _as_time(time)
+        self._tick(stamp)
+        scaled = self._scale(row)
+        if self._seen == 0:
+            self._ring[:] = scaled
+        else:
+            self._ring[:-1] = self._ring[1:]
+            self._ring[-1] = scaled
+        self._seen += 1
+        self._rows += 1
+        return self._read(self._rows - 1 if time is None else time)
+
+    def _read(self, timestamp: Any) -> Reading:
+        model, rule = self._model, self._model.calibration.rule
+        window = torch.from_numpy(self._ring[None].copy())
+        expected, attention = model.engine.last_rows(window)
+        rank = count_rank(attention, model.calibration.rank_level)
+        residual = self._ring[-1:] - expected.numpy()
+        error = rule.error(residual)
+        now = rule.raw(error.sum(1), rank, None)[0]
+        warm_up = self._seen < model.window
+        self._recent = np.r_[self._recent[1:], now]
+        # The batch's mean looks back as far as the segment goes, warm-up rows included.
+        past = self._recent[-min(self._seen, len(self._recent)) :]
+        raw = float(past.mean())
+        options = model.options
+        return Reading(
+            timestamp=timestamp,
+            score=raw / model.calibration.threshold.value,
+            raw=raw,
+            rank=int(rank[0]),
+            error=error[0],
+            localization=localize(
+                rule.comparable(residual),
+                self._contributions,
+                form=options.localization,
+                top=options.localization_top,
+            )[0],
+            expected=model.preparation.standardiser.restore(expected.numpy())[0],
+            warm_up=warm_up,
+            variables=model.preparation.variables,
+        )
+
+    def _tick(self, stamp: np.datetime64 | float | None) -> None:
+        if stamp is None:
+            return
+        if self._last_time is not None:
+            passed = stamp - self._last_time  # type: ignore[operator]
+            if isinstance(passed, np.timedelta64):
+                passed = passed / np.timedelta64(1, "us") * _MICROSECOND
+            if passed < 0:
+                raise DataError(
+                    f"the row at {stamp} came after the row at {self._last_time}; push rows in "
+                    "order of time"
+                )
+            gap = self._model.preparation.gap
+            if gap is not None and passed > gap:
+                self._seen = 0
+                self._last = None
+        self._last_time = stamp
+
+    def _scale(
+        self, row: Mapping[str, float] | Sequence[float] | NDArray[Any]
+    ) -> NDArray[np.float32]:
+        names = self._model.preparation.variables
+        if isinstance(row, Mapping):
+            unknown = [name for name in row if name not in names]
+            if unknown:
+                raise DataError(
+                    f"unknown variable(s) {', '.join(map(repr, unknown))} in a row; the model "
+                    f"knows {', '.join(names)}"
+                )
+            row = [row.get(name, np.nan) for name in names]
+        values = np.array([np.nan if value is None else value for value in row], dtype=np.float64)
+        if values.shape != (len(names),):
+            raise DataError(f"a row has {values.size} values where the model has {len(names)}")
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
+        standardiser = self._model.preparation.standardiser
+        usual = standardiser.center if self._last is None else self._last
+        values = np.where(np.isnan(values), usual, values)
+        self._last = values
+        scaled: NDArray[np.float32] = limit(
+            standardiser.apply(values[None]), self._model.input_limit
+        )[0]
+        return scaled
+
+
+def _as_time(time: Any) -> np.datetime64 | float | None:
+    if time is None or isinstance(time, int | float):
+        return time
+    try:
+        return np.datetime64(time, "us")
+    except ValueError as error:
+        raise DataError(f"cannot read the time {time!r}; give ISO 8601 or a datetime") from error

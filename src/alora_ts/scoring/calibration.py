@@ -1,0 +1,165 @@
+"""Everything a score takes from normal data: h1, residual scales, h2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.data.windows import plan_windows
+from alora_ts.progress import Report
+from alora_ts.scoring.engine import Engine
+from alora_ts.scoring.rules import ScoreRule, Scoring
+from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
+from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshold
+
+__all__ = ["Calibration", "CalibrationOptions", "calibrate"]
+
+_ROWS_EACH = 6000
+"""Rows looked at on either side of the border between training and held-back rows."""
+
+_SCALE_FLOOR = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationOptions:
+    """How scores are calibrated. See :class:`alora_ts.ALoRa` for the meaning of each."""
+
+    scoring: Scoring = "refined"
+    cap: float = 1000.0
+    smoothing: int = 1
+    rank_rule: RankRule = "quantile"
+    threshold: ThresholdRule = "tail"
+    alarm_share: float = 5e-3
+    alarms_per_day: float = 1.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was learned from normal rows.
+
+    Attributes
+    ----------
+    rank_level : float
+        h1.
+    rule : ScoreRule
+        How residuals and rank become a raw score.
+    threshold : Threshold
+        h2.
+    rows, held_back_rows : int
+        How many rows h1 and the scales, and how many the threshold, rest on.
+    """
+
+    rank_level: float
+    rule: ScoreRule
+    threshold: Threshold
+    rows: int
+    held_back_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """In a form JSON can hold."""
+        rule = {**asdict(self.rule), "scale": self.rule.scale.tolist()}
+        return {**asdict(self), "rule": rule}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Calibration:
+        """Back from :meth:`to_dict`."""
+        rule = {**saved["rule"], "scale": np.array(saved["rule"]["scale"], dtype=np.float64)}
+        return cls(
+            rank_level=saved["rank_level"],
+            rule=ScoreRule(**rule),
+            threshold=Threshold(**saved["threshold"]),
+            rows=saved["rows"],
+            held_back_rows=saved["held_back_rows"],
+        )
+
+
+def calibrate(
+    engine: Engine,
+    values: NDArray[np.float32],
+    segments: NDArray[np.integer] | None,
+    *,
+    held_back_from: int,
+    window: int,
+    options: CalibrationOptions,
+    rows_per_day: float | None,
+    report: Report,
+) -> Calibration:
+    """Measure normal behaviour on rows around the border between training and held-back rows.
+
+    Parameters
+    ----------
+    engine : Engine
+    values : ndarray of shape (N, d)
+        Prepared training rows, the held-back ones last.
+    segments : ndarray of int, shape (N,), or None
+    held_back_from : int
+        First row that training did not use; N when there is none.
+    window : int
+        T.
+    options : CalibrationOptions
+    rows_per_day : float or None
+        For the rule "alarms-per-day".
+    report : callable
+        Receives the progress.
+
+    Returns
+    -------
+    Calibration
+
+    Notes
+    -----
+    h1 and the scales use both sides of the border, because one stretch alone may be unusually
+    quiet. h2 uses held-back rows only: on rows the network was trained on, scores are lower than
+    they will be on new ones.
+    """
+    begin = max(0, held_back_from - _ROWS_EACH)
+    end = min(len(values), held_back_from + _ROWS_EACH)
+    part = values[begin:end]
+    its_segments = None if segments is None else segments[begin:end]
+    plan = plan_windows(len(part), window, its_segments)
+    residual = np.empty((len(plan.ends), part.shape[1]))
+    sigma = np.empty((len(plan.ends), window), dtype=np.float32)
+    for chunk in engine.chunks(part, plan, report, task="calibrating"):
+        residual[chunk.windows] = part[plan.ends[chunk.windows]] - chunk.expected
+        sigma[chunk.windows] = singular_values(chunk.attention)
+    rank_level = choose_rank_level(sigma, rule=options.rank_rule)
+    rank = (sigma > rank_level).sum(1)
+    rule = ScoreRule(
+        scoring=options.scoring,
+        scale=_normal_squares(residual),
+        cap=options.cap,
+        smoothing=options.smoothing,
+    )
+    # The first window that ends among the held-back rows still begins before them, as in use.
+    held_back = plan.ends + begin >= held_back_from
+    if not held_back.any():
+        held_back[:] = True
+    ends = plan.ends[held_back]
+    raw = rule.raw(
+        rule.error(residual[held_back]).sum(1),
+        rank[held_back],
+        None if its_segments is None else its_segments[ends],
+    )
+    threshold = choose_threshold(
+        raw,
+        rule=options.threshold,
+        alarm_share=options.alarm_share,
+        alarms_per_day=options.alarms_per_day,
+        rows_per_day=rows_per_day,
+    )
+    return Calibration(rank_level, rule, threshold, len(plan.ends), int(held_back.sum()))
+
+
+def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean squared residual of each variable, with a floor.
+
+    A variable that was constant has none; the floor, a thousandth of the mean over variables,
+    keeps rounding noise from counting while any real movement still does.
+    """
+    squares: NDArray[np.float64] = np.square(residual).mean(0)
+    floor = max(_SCALE_FLOOR * float(squares.mean()), 1e-12)
+    return squares + floor
