@@ -157,9 +157,9 @@ def main() -> int:
         "`python -m benchmarks.metrics --out benchmarks/results/metrics.md`",
         "",
         f"Processor seconds of one thread (best of 5 and of 3 runs); one event per 1,000 rows. "
-        f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}. Growth is "
-        f"bounded for the three long ones; the others are little more than one sort, which fits "
-        f"the processor's cache at 100,000 rows and not at 1,000,000.",
+        f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}. "
+        "Growth is bounded for the three long ones; the others are little more than one sort, "
+        "which fits the processor's cache at 100,000 rows and not at 1,000,000.",
         "",
         "| | 100,000 rows | 1,000,000 rows | growth |",
         "|---|---:|---:|---:|",
