@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from alora_ts.baselines.sarad_network import SaradNetwork, association_descent
+from alora_ts.errors import AloraError
 
 
 def _tiny(variables: int = 3, window: int = 8, **sizes: int) -> SaradNetwork:
@@ -88,5 +89,19 @@ def test_shuffled_variables_with_shuffled_codes_shuffle_the_answer() -> None:
 
 
 def test_odd_window_is_refused() -> None:
-    with pytest.raises(ValueError, match="even"):
+    with pytest.raises(AloraError, match="even"):
         _tiny(window=7)
+
+
+def test_errors_agree_with_loops() -> None:
+    network = _tiny()
+    window = torch.randn(2, 8, 3)
+    with torch.no_grad():
+        out = network(window)
+        errors = out.errors(window)
+    for b in range(2):
+        series = [float(((window - out.reconstruction)[b, :, i] ** 2).mean()) for i in range(3)]
+        gap = out.descent - out.expected_descent
+        descent = [float((gap[b, :, i] ** 2).mean()) for i in range(3)]
+        assert errors[b, 0].tolist() == pytest.approx([*series, sum(series) / 3], rel=1e-5)
+        assert errors[b, 1].tolist() == pytest.approx([*descent, sum(descent) / 3], rel=1e-5)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from alora_ts.baselines.parts.attention import PostNormLayer
+from alora_ts.errors import AloraError
 
 __all__ = ["SaradNetwork", "SaradOutput", "association_descent"]
 
@@ -31,6 +32,17 @@ class SaradOutput:
     association: Tensor
     descent: Tensor
     expected_descent: Tensor
+
+    def errors(self, window: Tensor) -> Tensor:
+        """Mean squared errors of each variable and, last, of all: (B, 2, D + 1).
+
+        First those of the reconstruction over the whole window, then those of the association
+        descent over the heads.
+        """
+        series = (window - self.reconstruction).square().mean(1)  # (B, D)
+        descent = (self.descent - self.expected_descent).square().mean(1)  # (B, D)
+        both = torch.stack([series, descent], dim=1)
+        return torch.cat([both, both.mean(-1, keepdim=True)], dim=-1)
 
 
 def association_descent(association: Tensor) -> Tensor:
@@ -71,7 +83,15 @@ class SaradNetwork(nn.Module):
     descent_width : int
         Hidden width of the autoencoder of the association descent.
     dropout : float
+
+    Notes
+    -----
+    The buffers ``usual`` and ``spread``, (2, D + 1), hold mean and standard deviation of
+    :meth:`SaradOutput.errors` on normal windows once the network is trained.
     """
+
+    usual: Tensor
+    spread: Tensor
 
     def __init__(
         self,
@@ -87,7 +107,9 @@ class SaradNetwork(nn.Module):
     ) -> None:
         super().__init__()
         if window % 2:
-            raise ValueError(f"the window is split into halves and must be even, not {window}")
+            raise AloraError(
+                f"SARAD compares the halves of a window, so window={window} must be even"
+            )
         self.half_steps = window // 2
         self.heads = heads
         self.embed = nn.Linear(self.half_steps, width)
@@ -103,6 +125,8 @@ class SaradNetwork(nn.Module):
         self.decode = nn.Linear(width, self.half_steps)
         self.compress = nn.Linear(heads * variables, descent_width)
         self.expand = nn.Linear(descent_width, heads * variables)
+        self.register_buffer("usual", torch.zeros(2, variables + 1))
+        self.register_buffer("spread", torch.ones(2, variables + 1))
 
     def forward(self, window: Tensor) -> SaradOutput:
         """Reconstruct (B, T, D) and measure the association descent."""
