@@ -125,4 +125,6 @@ def test_bad_options() -> None:
     with pytest.raises(AloraError, match="threshold must be finite"):
         metrics.evaluate([0, 1], [0, 1], threshold=float("nan"))
     with pytest.raises(DataError, match="truth has shape"):
-        metrics.evaluate([0, 1], [0, 1], truth=[[1]], variable_scores=[[1, 2]])
+        metrics.evaluate([0, 1], [0, 1], truth=[[1], [0]], variable_scores=[[1, 2], [1, 2]])
+    with pytest.raises(DataError, match="label has 2 rows but truth has 1"):
+        metrics.evaluate([0, 1], [0, 1], truth=[[1]], variable_scores=[[1]])

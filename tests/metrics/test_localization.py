@@ -94,6 +94,12 @@ def test_bad_tables_are_refused(
         metrics.ips(truth, scores, segments)  # type: ignore[arg-type]
 
 
+def test_rows_without_truth_cannot_be_localized() -> None:
+    for metric in (metrics.hit_rate, metrics.ndcg):
+        with pytest.raises(DataError, match="no affected variable in any row"):
+            metric([[0, 0]], [[1.0, 2.0]])
+
+
 def test_a_percentage_below_one_is_refused() -> None:
     with pytest.raises(DataError, match="percent must be at least 1"):
         metrics.hit_rate([[1, 0]], [[1.0, 0.0]], percent=0)

@@ -12,6 +12,7 @@ from alora_ts.errors import AloraError
 from alora_ts.metrics.auc import both_classes
 from alora_ts.metrics.curves import best_f1
 from alora_ts.metrics.events import runs
+from alora_ts.metrics.inputs import same_length
 from alora_ts.metrics.localization import Segments, localization
 from alora_ts.metrics.measures import BEST, GIVEN, Value, measured
 
@@ -165,6 +166,11 @@ def evaluate(
         raise AloraError(f"repeats must be at least 1, but it is {repeats}")
     if threshold is not None and not np.isfinite(threshold):
         raise AloraError(f"threshold must be finite, but it is {threshold}")
+    # First what is quick and may be refused, then the long part.
+    which = []
+    if truth is not None and variable_scores is not None:
+        same_length(marked, np.asarray(truth), ("label", "truth"))
+        which = _localized(truth, variable_scores, segments)
     levels = {BEST: best_f1(marked, scores).threshold}
     if threshold is not None:
         levels[GIVEN] = float(threshold)
@@ -199,10 +205,8 @@ def evaluate(
         _line(key, value, [one[key].value for one in drawn], always[key].value)
         for key, value in ours.items()
     ]
-    if truth is not None and variable_scores is not None:
-        lines += _localized(truth, variable_scores, segments)
     return Evaluation(
-        measures=tuple(lines),
+        measures=(*lines, *which),
         rows=marked.size,
         events=runs(marked)[0].size,
         anomalous=float(marked.mean()),
