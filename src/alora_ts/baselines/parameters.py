@@ -12,7 +12,7 @@ from alora_ts.errors import AloraError, nearest
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["check_known", "check_parameters", "parameters"]
+__all__ = ["check_known", "check_multiple", "check_parameters", "parameters"]
 
 
 def parameters(kind: type[DataclassInstance]) -> dict[str, Field[Any]]:
@@ -69,6 +69,24 @@ def check_parameters(detector: DataclassInstance) -> None:
         fault = _fault(getattr(detector, name), hints[name], item.metadata.get("least"))
         if fault is not None:
             raise AloraError(f"{kind.__name__}: {name}={getattr(detector, name)!r} {fault}")
+
+
+def check_multiple(detector: DataclassInstance, name: str, of: str) -> None:
+    """Check that one whole-numbered parameter is a multiple of another.
+
+    Examples
+    --------
+    >>> from alora_ts.baselines.anomaly_transformer import AnomalyTransformer
+    >>> check_multiple(AnomalyTransformer(width=10, heads=3), "width", "heads")
+    Traceback (most recent call last):
+    ...
+    alora_ts.errors.AloraError: AnomalyTransformer: width=10 must be a multiple of heads=3
+    """
+    whole, part = getattr(detector, name), getattr(detector, of)
+    if whole % part:
+        raise AloraError(
+            f"{type(detector).__name__}: {name}={whole} must be a multiple of {of}={part}"
+        )
 
 
 def _fault(value: Any, hint: Any, least: float | None) -> str | None:

@@ -21,6 +21,9 @@ _METHODS = {
     "lof": "lof.LOF",
     "oc-svm": "ocsvm.OCSVM",
     "isolation-forest": "isolation_forest.IsolationForest",
+    "anomaly-transformer": "anomaly_transformer.AnomalyTransformer",
+    "dcdetector": "dcdetector.DCdetector",
+    "memto": "memto.MEMTO",
     "sarad": "sarad.SARAD",
 }
 
