@@ -14,6 +14,11 @@ from typing import Annotated
 import typer
 
 from alora_ts.cli import data
+from alora_ts.cli.demo import demo
+from alora_ts.cli.detect import detect
+from alora_ts.cli.evaluate import evaluate
+from alora_ts.cli.explain import explain, info
+from alora_ts.cli.fit import fit
 
 app = typer.Typer(
     name="alora-ts",
@@ -22,6 +27,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+for command in (fit, detect, explain, info, evaluate, demo):
+    app.command()(command)
 app.add_typer(data.app, name="data")
 
 

@@ -155,6 +155,7 @@ def fit_model(
         period=Period.of(prepared),
         options=options.diagnosis,
         input_limit=options.input_limit,
+        report=prepared.report,
     )
 
 

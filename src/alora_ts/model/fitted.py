@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts.data import Preparation, Prepared, Table
+from alora_ts.data import Preparation, PreparationReport, Prepared, Table
 from alora_ts.learning import TrainingSummary
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.scoring import Calibration, Engine
@@ -73,6 +73,8 @@ class FittedModel:
     options : DiagnosisOptions
     input_limit : float
         Scaled values are limited to ± this before the network sees them.
+    report : PreparationReport or None
+        What was done to the training rows; None in a model that was loaded.
     """
 
     network: ALoRaT
@@ -82,6 +84,7 @@ class FittedModel:
     period: Period
     options: DiagnosisOptions
     input_limit: float
+    report: PreparationReport | None = None
 
     @property
     def window(self) -> int:

@@ -1,0 +1,53 @@
+"""Options and helpers that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alora_ts.errors import AloraError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["ModelArgument", "TimeOption", "console", "refuse_early", "split_names"]
+
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file written by `alora-ts fit`.")
+]
+TimeOption = Annotated[
+    str | None,
+    typer.Option("--time", help="The time column; found by itself if not given.", metavar="COLUMN"),
+]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where tables and notes are printed."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def split_names(given: list[str] | None) -> list[str]:
+    """Names given as ``--ignore a,b --ignore c``.
+
+    Examples
+    --------
+    >>> split_names(["a,b", " c "])
+    ['a', 'b', 'c']
+    """
+    return [name.strip() for part in given or [] for name in part.split(",") if name.strip()]
+
+
+def refuse_early(path: Path | None) -> None:
+    """Find out before long work whether its result could be written."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise AloraError(
+            f"cannot write {path}: the folder {path.parent} does not exist; create it first"
+        )
+    if path.is_dir():
+        raise AloraError(f"cannot write {path}: it is a folder; give a file name")

@@ -1,0 +1,87 @@
+"""`alora-ts demo`: a simulated plant with known faults, from data to report in a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alora_ts.cli.common import console
+
+if TYPE_CHECKING:
+    from alora_ts.datasets.synthetic_dataset import SyntheticDataset
+    from alora_ts.diagnosis import Diagnosis, Incident
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write data, model and report.")
+    ] = Path("alora-demo"),
+    *,
+    seed: Annotated[int, typer.Option(help="Another seed, another plant.")] = 0,
+) -> None:
+    """Simulate a plant with faults of known origin, fit, diagnose, compare, write a report.
+
+    Example: `alora-ts demo`
+    """
+    import polars as pl
+
+    from alora_ts.data.write import write_table
+    from alora_ts.datasets.synthetic import make
+    from alora_ts.estimator import ALoRa
+
+    out = console()
+    folder.mkdir(parents=True, exist_ok=True)
+    plant = make("plant", seed=seed)
+    for name, rows, stamps in (
+        ("normal.csv", plant.train, plant.train_timestamps),
+        ("today.csv", plant.test, plant.test_timestamps),
+    ):
+        columns = dict(zip(plant.variables, rows.T, strict=True))
+        write_table(pl.DataFrame({"time": stamps, **columns}), folder / name)
+    out.print(
+        f"A simulated plant: {len(plant.variables)} signals, {len(plant.train):,} normal rows, "
+        f"{len(plant.test):,} rows with {len(plant.faults)} faults (in {folder})."
+    )
+    model = ALoRa(seed=seed).fit(folder / "normal.csv")
+    model.save(folder / "plant.alora")
+    diagnosis = model.diagnose(folder / "today.csv")
+    _compare(plant, diagnosis)
+    page = diagnosis.report(folder / "report.html", title="A plant with faults")
+    out.print(f"Report: {page.resolve()}", markup=False, soft_wrap=True)
+
+
+def _compare(plant: SyntheticDataset, diagnosis: Diagnosis) -> None:
+    """Print what was injected beside what was found."""
+    from rich.table import Table
+
+    table = Table(title="what was injected, and what was found")
+    for heading in ("fault", "from", "true origin", "found after", "first culprits", "origin is"):
+        table.add_column(heading)
+    matched: set[int] = set()
+    for fault in plant.faults:
+        found = [
+            (number, incident)
+            for number, incident in enumerate(diagnosis.incidents)
+            if incident.start < fault.end and incident.end > fault.start
+        ]
+        matched |= {number for number, _ in found}
+        origin = plant.variables[fault.origin]
+        begin = str(plant.test_timestamps[fault.start])[:16].replace("T", " ")
+        if not found:
+            table.add_row(fault.kind, begin, origin, "missed", "", "")
+            continue
+        first = found[0][1]
+        worst = max((incident for _, incident in found), key=lambda incident: incident.score)
+        delay = f"{max(0, first.start - fault.start)} rows"
+        names = [culprit.variable for culprit in worst.culprits]
+        place = f"no. {names.index(origin) + 1}" if origin in names else "-"
+        table.add_row(fault.kind, begin, origin, delay, _leading(worst), place)
+    console().print(table)
+    others = len(diagnosis.incidents) - len(matched)
+    console().print(f"{others} incident(s) outside the faults.")
+
+
+def _leading(incident: Incident) -> str:
+    return ", ".join(f"{c.variable} {c.share:.0%}" for c in incident.culprits[:3])

@@ -1,0 +1,117 @@
+"""`alora-ts detect`: score a table with a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alora_ts.cli.common import ModelArgument, TimeOption, console, refuse_early
+
+if TYPE_CHECKING:
+    from alora_ts.diagnosis import Diagnosis
+
+FAILED_ON_ANOMALY = 3
+
+
+def detect(
+    model: ModelArgument,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Rows to judge: CSV, Parquet, a folder or a quoted glob."
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write a score for each row: .csv or .parquet; .json gives the whole diagnosis.",
+        ),
+    ] = None,
+    incidents: Annotated[
+        Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
+    variables: Annotated[
+        bool, typer.Option("--variables", help="Add each variable's localization score to OUT.")
+    ] = False,
+    time: TimeOption = None,
+    fail_on_anomaly: Annotated[
+        bool, typer.Option("--fail-on-anomaly", help="Exit with 3 if there is an incident.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Say when DATA misbehaves and which variables caused it.
+
+    Example: `alora-ts detect plant.alora today.csv -o scores.csv --report today.html`
+    """
+    from alora_ts.data.write import check_writable, write_table
+    from alora_ts.files import write_atomically
+
+    for path in (output, incidents):
+        refuse_early(path)
+        if path is not None:
+            check_writable(path)
+    refuse_early(report)
+    from alora_ts.estimator import load
+
+    estimator = load(model)
+    estimator.threads = threads
+    table = estimator.model_.preparation.read(data, time=time)
+    diagnosis = estimator.diagnose(table, progress=False if quiet else None)
+    if output is not None:
+        if output.suffix.lower() == ".json":
+            with write_atomically(output) as part:
+                part.write_text(diagnosis.to_json())
+        else:
+            write_table(diagnosis.to_frame(variables=variables), output)
+    if incidents is not None:
+        write_table(diagnosis.incidents_frame(), incidents)
+    if report is not None:
+        diagnosis.report(report, title=data.name)
+    if not quiet:
+        print_diagnosis(diagnosis)
+        for path in (output, incidents, report):
+            if path is not None:
+                console().print(f"Wrote {path}", markup=False)
+    if fail_on_anomaly and diagnosis.incidents:
+        raise typer.Exit(FAILED_ON_ANOMALY)
+
+
+def print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print what was prepared and a table of the incidents."""
+    from rich.table import Table
+
+    out = console()
+    out.print(str(diagnosis.preparation), markup=False)
+    if not diagnosis.incidents:
+        out.print("No incident.")
+        return
+    table = Table(title=f"{len(diagnosis.incidents)} incident(s)")
+    for heading in ("from", "to", "rows", "× alarm level", "severity", "culprits"):
+        table.add_column(heading, justify="right" if heading.startswith(("rows", "×")) else "left")
+    for incident in diagnosis.incidents:
+        culprits = "\n".join(
+            f"{c.variable} {c.share:.0%} ({c.direction}: {c.value:.4g}, expected {c.expected:.4g})"
+            for c in incident.culprits[:3]
+        )
+        table.add_row(
+            _moment(incident.start_time),
+            _moment(incident.end_time),
+            f"{incident.rows:,}",
+            f"{incident.score:.1f}",
+            incident.severity,
+            culprits,
+        )
+    out.print(table)
+
+
+def _moment(time: object) -> str:
+    text = str(time)
+    return text.removesuffix(".000000").replace("T", " ")
