@@ -46,7 +46,7 @@ def _bins(times: list[float], rows: list[int], duplicates: str, step: float | No
     return bins
 
 
-def naive_prepare(
+def naive_prepare(  # noqa: PLR0912 - one walk over the rows, with every rule in sight
     values: list[Row],
     times: list[float],
     parts: list[int],
@@ -110,7 +110,16 @@ def naive_prepare(
     for column in range(width):
         for at, row in enumerate(table):
             if gone[at][column]:
-                row[column] = _fill(table, gone, segments, stamps, at, column, missing, limit)
+                row[column] = _fill(
+                    table,
+                    gone,
+                    segments,
+                    stamps,
+                    at=at,
+                    column=column,
+                    missing=missing,
+                    limit=limit,
+                )
     return NaivePrepared(table, gone, segments, stamps, rows, sorted(gaps))
 
 
@@ -119,6 +128,7 @@ def _fill(
     gone: list[list[bool]],
     segments: list[int],
     times: list[float],
+    *,
     at: int,
     column: int,
     missing: str,

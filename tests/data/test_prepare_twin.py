@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def seconds(stamps: Any) -> list[float]:
 
 
 @given(cases())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_equals_the_naive_preparation(case: tuple[Table, dict[str, Any]]) -> None:
     table, options = case
     preparation = fitted(table, options)
@@ -108,7 +109,7 @@ def test_equals_the_naive_preparation(case: tuple[Table, dict[str, Any]]) -> Non
 
 
 @given(cases(ordered=True), st.integers(1, 6), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_chunking_gives_one_pass(
     case: tuple[Table, dict[str, Any]], window: int, data: st.DataObject
 ) -> None:
@@ -122,7 +123,7 @@ def test_any_chunking_gives_one_pass(
     windows = plan.gather(whole.values, slice(None))[plan.of_row][whole.rows]
     cuts = sorted(data.draw(st.sets(st.integers(1, len(table)), max_size=6)))
     bounds = [0, *(cut for cut in cuts if cut < len(table)), len(table)]
-    pieces = [table.slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    pieces = [table.slice(a, b) for a, b in pairwise(bounds)]
     chunks = list(prepare_tables(pieces, preparation, window=window))
     seen, masks, segments, warm, gaps, answered = [], [], [], [], list[Any](), []
     for chunk in chunks:

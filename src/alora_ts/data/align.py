@@ -243,7 +243,7 @@ def _judge_duplicates(
         row = at if order is None else int(order[at])
         raise DataError(
             f"column {time_name!r}, {place(row)}: the time {ticks[at]} occurs twice "
-            f'({duplicates:,} such rows); remove them, or choose duplicates="last" or "mean"'
+            f'({duplicates:,} in all); remove them, or choose duplicates="last" or "mean"'
         )
     return None if rules.duplicates == "mean" else np.r_[changes[1:], True]
 

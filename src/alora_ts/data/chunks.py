@@ -20,6 +20,7 @@ from alora_ts.data.report import Gap
 from alora_ts.data.sources import read_file_blocks
 from alora_ts.data.ticks import as_ticks, as_timestamps
 from alora_ts.data.windows import segment_starts
+from alora_ts.progress import Progress
 
 __all__ = ["Chunk", "prepare_chunks", "prepare_tables"]
 
@@ -52,6 +53,7 @@ def prepare_chunks(
     window: int,
     rows: int = 65_536,
     time: str | None = None,
+    progress: Progress = None,
 ) -> Iterator[Chunk]:
     """Prepare files a chunk at a time.
 
@@ -67,6 +69,8 @@ def prepare_chunks(
         How many rows to read at once.
     time : str, optional
         The time column, if it has another name than in training.
+    progress : bool, callable or None
+        See :mod:`alora_ts.progress`.
 
     Yields
     ------
@@ -95,11 +99,9 @@ def prepare_chunks(
     paths = [source] if isinstance(source, str | os.PathLike) else list(source)
     tables = read_file_blocks(
         [Path(path) for path in paths],
-        time=time,
-        columns=None,
-        ignore=preparation.fitted.dropped,
-        optional=True,
+        preparation.choices(time=time),
         rows=rows,
+        progress=progress,
     )
     return prepare_tables(tables, preparation, window=window)
 

@@ -16,6 +16,7 @@ from alora_ts.errors import DataError
 
 __all__ = ["BLOCK_BYTES", "read_csv_blocks"]
 
+Schema = dict[str, type[pl.DataType] | pl.DataType]
 Text = gzip.GzipFile | io.BufferedReader
 BLOCK_BYTES = 16 * 2**20
 
@@ -23,7 +24,9 @@ BLOCK_BYTES = 16 * 2**20
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "NULL", "null", "None", "<NA>"]
 
 
-def read_csv_blocks(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Iterator[pl.DataFrame]:
+def read_csv_blocks(
+    path: Path, *, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[pl.DataFrame, float]]:
     """Yield the rows of a CSV file (gzipped when named ``.gz``), a block at a time.
 
     The first block decides what each column holds; a later block that disagrees is an error that
@@ -38,9 +41,9 @@ def read_csv_blocks(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Iterator[p
 
     Yields
     ------
-    polars.DataFrame
+    polars.DataFrame, float
         Columns of numbers are Float64 (whole numbers stay Int64 in columns named like time),
-        the rest Boolean or String.
+        the rest Boolean or String; and the share of the file that is read.
 
     Raises
     ------
@@ -50,7 +53,9 @@ def read_csv_blocks(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Iterator[p
     try:
         with path.open("rb") as file:
             text = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
-            yield from _read(text, path, block_bytes)
+            size = max(path.stat().st_size, 1)
+            for frame in _read(text, path, block_bytes):
+                yield frame, min(1.0, file.tell() / size)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"{path}: cannot be read ({error}); check that the file is whole and may be read"
@@ -59,11 +64,12 @@ def read_csv_blocks(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Iterator[p
 
 def _read(file: Text, path: Path, block_bytes: int) -> Iterator[pl.DataFrame]:
     header = _read_header(file, path)
-    schema: dict[str, type[pl.DataType] | pl.DataType] | None = None
+    schema: Schema | None = None
     rest, rows = b"", 0
     while True:
         fresh = file.read(block_bytes)
-        block, rest = _cut(rest + fresh) if fresh else (rest, b"")
+        # Empty lines at the end are how editors close a file, not rows.
+        block, rest = _cut(rest + fresh) if fresh else (rest.rstrip(b"\r\n"), b"")
         if block.strip():
             if schema is None:
                 schema = _decide_schema(block, header, path)
@@ -77,11 +83,13 @@ def _read(file: Text, path: Path, block_bytes: int) -> Iterator[pl.DataFrame]:
 
 
 def _cut(block: bytes) -> tuple[bytes, bytes]:
-    """Split after the last line end that is not inside quotes."""
+    """Split after the last line end that is not inside quotes, before any empty lines there."""
     end = len(block)
     while (end := block.rfind(b"\n", 0, end)) >= 0:
         if block.count(b'"', 0, end) % 2 == 0:
-            return block[: end + 1], block[end + 1 :]
+            last = len(block[:end].rstrip(b"\r\n"))
+            cut = block.index(b"\n", last) + 1 if last else 0
+            return block[:cut], block[cut:]
     return b"", block
 
 
@@ -128,14 +136,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _decide_schema(
-    block: bytes, header: list[str], path: Path
-) -> dict[str, type[pl.DataType] | pl.DataType]:
+def _decide_schema(block: bytes, header: list[str], path: Path) -> Schema:
     from alora_ts.data.times import named_like_time
 
-    text = dict.fromkeys(header, pl.String)
-    frame = _parse(block, dict(text), path, 0)
-    schema = dict[str, type[pl.DataType] | pl.DataType]()
+    frame = _parse(block, dict.fromkeys(header, pl.String), path, 0)
+    schema: Schema = {}
     for name in header:
         column = frame[name].drop_nulls().str.strip_chars()
         schema[name] = pl.String
@@ -149,7 +154,7 @@ def _decide_schema(
 
 def _parse(
     block: bytes,
-    schema: dict[str, type[pl.DataType] | pl.DataType],
+    schema: Schema,
     path: Path,
     rows_before: int,
 ) -> pl.DataFrame:
@@ -162,37 +167,52 @@ def _parse(
             null_values=_MISSING,
         )
     except pl.exceptions.PolarsError as error:
-        _explain(block, schema, path, rows_before, error)
+        if all(kind == pl.String for kind in schema.values()):
+            _explain(block, len(schema), path, rows_before, error)
+        text = _parse(block, dict.fromkeys(schema, pl.String), path, rows_before)
+        return _read_text(text, schema, path, rows_before)
 
 
-def _explain(
-    block: bytes,
-    schema: dict[str, type[pl.DataType] | pl.DataType],
-    path: Path,
-    rows_before: int,
-    error: Exception,
-) -> NoReturn:
-    """Find the cell that the fast reader stumbled over."""
+def _read_text(text: pl.DataFrame, schema: Schema, path: Path, rows_before: int) -> pl.DataFrame:
+    """Read cells that have blanks around them, or name the first that is not what it should be."""
+    columns = list[pl.Series]()
+    for name, kind in schema.items():
+        cells = text[name]
+        if kind != pl.String:
+            cells = cells.str.strip_chars()
+            cells = cells.set(cells.is_in(_MISSING).fill_null(value=False), None)
+            if kind == pl.Boolean:
+                read = cells.str.to_lowercase().replace_strict(
+                    {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+                )
+            else:
+                read = cells.cast(kind, strict=False)
+            strange = read.is_null() & cells.is_not_null()
+            if strange.any():
+                row = int(strange.arg_max() or 0)
+                others = "true and false" if kind == pl.Boolean else "numbers"
+                raise DataError(
+                    f"column {name!r}, {path}, line {rows_before + row + 2}: {text[name][row]!r} "
+                    f"stands among {others}; correct the cell or leave it empty, or leave the "
+                    f"column out with ignore=[{name!r}] (--ignore {name})"
+                )
+            cells = read
+        columns.append(cells.alias(name))
+    return pl.DataFrame(columns)
+
+
+def _explain(block: bytes, width: int, path: Path, rows_before: int, error: Exception) -> NoReturn:
+    """Find the line that the fast reader stumbled over."""
     try:
         lines = csv.reader(io.StringIO(block.decode("utf-8")))
     except UnicodeDecodeError as wrong:
         raise _not_utf8(path) from wrong
-    names = list(schema)
     for row, cells in enumerate(lines):
-        line = rows_before + row + 2
-        if len(cells) > len(names):
+        if len(cells) > width:
             raise DataError(
-                f"{path}, line {line}: {len(cells)} cells where the header names {len(names)} "
-                "columns; correct the line, and mind commas inside numbers or text"
+                f"{path}, line {rows_before + row + 2}: {len(cells)} cells where the header names "
+                f"{width} columns; correct the line, and mind commas inside numbers or text"
             )
-        for name, cell in zip(names, cells, strict=False):
-            numeric = schema[name] in (pl.Float64, pl.Int64)
-            if numeric and cell.strip() not in _MISSING and not _is_number(cell):
-                raise DataError(
-                    f"column {name!r}, {path}, line {line}: {cell!r} stands among numbers; correct "
-                    f"the cell or leave it empty, or leave the column out with ignore=[{name!r}] "
-                    f"(--ignore {name})"
-                )
     raise DataError(f"{path}: cannot be read as CSV ({error})") from error
 
 

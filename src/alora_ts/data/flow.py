@@ -78,11 +78,6 @@ class Flow:
         # Scaled rows that interpolation still waits on, with their marks.
         self._waiting = _Waiting.empty(width)
 
-    @property
-    def clock(self) -> Clock:
-        """Where the rows passed so far ended."""
-        return self._clock
-
     def push(
         self, table: Table, ticks: NDArray[Any], *, final: bool, overwrite: bool = False
     ) -> Piece:

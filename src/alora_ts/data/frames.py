@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alora_ts.data.times import find_time
 from alora_ts.errors import DataError, nearest
 
-__all__ = ["Layout", "decide_layout", "read_values", "refuse_infinite"]
+__all__ = ["Choices", "Known", "Layout", "decide_layout", "read_values", "refuse_infinite"]
 
 _SMALL_INTEGERS = (nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
 _CHECKED_ROWS = 65_536
@@ -29,14 +29,51 @@ class Layout:
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Choices:
+    """Which columns a caller wants.
+
+    Attributes
+    ----------
+    time : str or None
+        The time column; None finds it.
+    columns : tuple of str or None
+        The variables, in this order; None takes all that are left.
+    ignore : tuple of str
+        Columns to leave out.
+    known : Known or None
+        What a fitted preparation knows of the columns; then ignored columns may be absent.
+    """
+
+    time: str | None = None
+    columns: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    known: Known | None = None
+
+    @classmethod
+    def of(cls, time: str | None, columns: Iterable[str] | None, ignore: Iterable[str]) -> Choices:
+        """Take arguments as callers write them: a single name stands for a list of one.
+
+        Examples
+        --------
+        >>> Choices.of(None, "flow", ["a", "b"]).columns
+        ('flow',)
+        """
+        if columns is not None:
+            columns = (columns,) if isinstance(columns, str) else tuple(columns)
+        return cls(time, columns, (ignore,) if isinstance(ignore, str) else tuple(ignore))
+
+
+@dataclass(frozen=True)
+class Known:
+    """The training data's variables, which are never taken for the time, and their time column."""
+
+    variables: tuple[str, ...]
+    time: str | None
+
+
 def decide_layout(
-    schema: dict[str, nw.dtypes.DType],
-    *,
-    time: str | None,
-    columns: Iterable[str] | None,
-    ignore: Iterable[str],
-    find: bool = True,
-    optional: bool = False,
+    schema: dict[str, nw.dtypes.DType], choices: Choices, *, find: bool = True
 ) -> Layout:
     """Choose the time column and the variables.
 
@@ -44,16 +81,10 @@ def decide_layout(
     ----------
     schema : dict of str to narwhals dtype
         All columns.
-    time : str or None
-        The time column; None finds it.
-    columns : iterable of str or None
-        The variables, in this order; None takes all that are left.
-    ignore : iterable of str
-        Columns to leave out.
+    choices : Choices
+        What the caller wants.
     find : bool
         Whether to look for a time column when none is named (not needed where an index is it).
-    optional : bool
-        Whether ignored columns may be absent.
 
     Raises
     ------
@@ -62,30 +93,27 @@ def decide_layout(
 
     Examples
     --------
-    >>> decide_layout({"time": nw.Datetime(), "a": nw.Float64(), "note": nw.String()},
-    ...               time=None, columns=None, ignore=["note"]).variables
+    >>> schema = {"time": nw.Datetime(), "a": nw.Float64(), "note": nw.String()}
+    >>> decide_layout(schema, Choices(ignore=("note",))).variables
     ('a',)
     """
-    ignore = [ignore] if isinstance(ignore, str) else list(ignore)
-    if optional:
-        ignore = [name for name in ignore if name in schema]
-    if columns is not None:
-        columns = [columns] if isinstance(columns, str) else list(columns)
-    for option, names in (
-        ("time", [] if time is None else [time]),
-        ("columns", columns or []),
-        ("ignore", ignore),
-    ):
+    time, columns, ignore, known = choices.time, choices.columns, choices.ignore, choices.known
+    if known is not None:
+        ignore = tuple(name for name in ignore if name in schema)
+        if time is None and find and known.time in schema:
+            time = known.time
+    named = {"time": () if time is None else (time,), "columns": columns or (), "ignore": ignore}
+    for option, names in named.items():
         for name in names:
             if name not in schema:
                 raise DataError(f"{option}= names {name!r}, no such column{nearest(name, schema)}")
-    twice = sorted({name for name in columns or [] if (columns or []).count(name) > 1})
-    if twice:
-        raise DataError(f"columns= names {', '.join(map(repr, twice))} twice; name each once")
+            if names.count(name) > 1:
+                raise DataError(f"{option}= names {name!r} twice; name it once")
     dropped = dict.fromkeys(ignore, "ignored on request")
-    left = {n: kind for n, kind in schema.items() if n not in dropped and n not in (columns or [])}
+    left = {n: kind for n, kind in schema.items() if n not in dropped and n not in (columns or ())}
     if time is None and find:
-        time = find_time(left)
+        variables_known = () if known is None else known.variables
+        time = find_time({n: kind for n, kind in left.items() if n not in variables_known})
     if columns is None:
         variables = [name for name in left if name != time]
     else:

@@ -115,8 +115,8 @@ def split_groups(
     empty = [row for row, name in enumerate(text) if name is None]
     if empty:
         raise DataError(
-            f"column {group!r}, {table.place(empty[0])}: the group is missing ({len(empty)} such "
-            "rows); fill it in or remove these rows"
+            f"column {group!r}, {table.place(empty[0])}: the group is missing ({len(empty):,} in "
+            "all); fill it in or remove these rows"
         )
     numbers: dict[str, int] = {}
     codes = np.array([numbers.setdefault(name, len(numbers)) for name in text], np.intp)

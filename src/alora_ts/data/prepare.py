@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from alora_ts.data.align import Clock, Duplicates, OutOfOrder, Rules, align
 from alora_ts.data.fitted import Fitted, Tally
 from alora_ts.data.flow import Flow, FlowRules, aligned_rows
+from alora_ts.data.frames import Choices, Known
 from alora_ts.data.options import PrepareOptions
 from alora_ts.data.prepared import Prepared
 from alora_ts.data.record import Table
 from alora_ts.data.scaling import Standardiser, fit_standardiser
-from alora_ts.data.table import Source, as_table
+from alora_ts.data.table import Source, read_table
 from alora_ts.data.ticks import as_ticks, as_timestamps, median_step, ticks_per_unit, time_kind
 from alora_ts.errors import DataError, NotFittedError
 
@@ -64,6 +65,7 @@ class Preparation:
 
     Examples
     --------
+    >>> from alora_ts.data import as_table
     >>> train = as_table(np.array([[0.0], [2.0], [0.0], [2.0]]))
     >>> prepared = Preparation().fit(train).apply(as_table(np.array([[3.0], [np.nan]])))
     >>> prepared.values[:, 0]
@@ -204,13 +206,24 @@ class Preparation:
         Examples
         --------
         >>> import polars as pl
+        >>> from alora_ts.data import as_table
         >>> train = as_table(pl.DataFrame({"a": [1.0, 2.0], "note": ["x", "y"]}), ignore=["note"])
         >>> later = pl.DataFrame({"note": ["z"], "a": [3.0]})
         >>> Preparation().fit(train).read(later).variables
         ('a',)
         """
+        return read_table(source, self.choices(time=time))
+
+    def choices(self, *, time: str | None = None) -> Choices:
+        """Say how sources are read as the training data were.
+
+        Parameters
+        ----------
+        time : str, optional
+            The time column, where it has another name than in training.
+        """
         known = self.fitted
-        return as_table(source, time=time, ignore=known.dropped, optional=True)
+        return Choices(time, None, known.dropped, Known(known.variables, known.time_name))
 
     def apply(self, table: Table, *, overwrite: bool = False) -> Prepared:
         """Prepare a whole table.
@@ -248,6 +261,7 @@ class Preparation:
         Examples
         --------
         >>> import polars as pl
+        >>> from alora_ts.data import as_table
         >>> fitted = Preparation().fit(as_table(pl.DataFrame({"a": [1.0], "b": [2.0]})))
         >>> fitted.match(as_table(pl.DataFrame({"b": [4.0], "a": [3.0]}))).values
         array([[3., 4.]])
@@ -312,6 +326,7 @@ class Preparation:
 
         Examples
         --------
+        >>> from alora_ts.data import as_table
         >>> fitted = Preparation(gap=60).fit(as_table(np.arange(4.0)))
         >>> Preparation.from_dict(fitted.to_dict()) == fitted
         True

@@ -158,17 +158,33 @@ def _moments(
     """Mean and standard deviation in two passes, about the middle and in units of the range."""
     middle = low / 2 + high / 2
     unit = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)
-    count, total = np.zeros(len(unit)), np.zeros(len(unit))
+    count, total, squares = np.zeros((3, len(unit)))
     for chunk in _chunks(values):
-        present = ~np.isnan(chunk)
-        count += present.sum(axis=0)
-        total += np.where(present, (chunk - middle) / unit, 0.0).sum(axis=0)
+        missing = _center(chunk, middle, unit, 0.0)
+        count += len(chunk) if missing is None else len(chunk) - missing.sum(axis=0)
+        total += chunk.sum(axis=0)
     mean = total / count
-    squares = np.zeros(len(unit))
     for chunk in _chunks(values):
-        moved = (chunk - middle) / unit - mean
-        squares += np.where(np.isnan(chunk), 0.0, moved * moved).sum(axis=0)
+        _center(chunk, middle, unit, mean)
+        squares += np.multiply(chunk, chunk, out=chunk).sum(axis=0)
     return middle + mean * unit, np.sqrt(squares / count) * unit
+
+
+def _center(
+    chunk: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    unit: NDArray[np.float64],
+    mean: NDArray[np.float64] | float,
+) -> NDArray[np.bool_] | None:
+    """Turn cells in place into distances from the mean; give the missing ones, now 0."""
+    chunk -= middle
+    chunk /= unit
+    chunk -= mean
+    missing = np.isnan(chunk)
+    if not missing.any():
+        return None
+    chunk[missing] = 0.0
+    return missing
 
 
 def _present(values: NDArray[Any], at: int) -> NDArray[np.float64]:

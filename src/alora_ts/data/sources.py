@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from alora_ts.data.csv_blocks import read_csv_blocks
-from alora_ts.data.frames import Layout, decide_layout, read_values
+from alora_ts.data.frames import Choices, Layout, decide_layout, read_values
 from alora_ts.data.record import Part, Table
 from alora_ts.data.times import read_times
 from alora_ts.errors import DataError, nearest
+from alora_ts.progress import Progress, Step, reporting
 
 __all__ = ["SUFFIXES", "find_files", "read_file_blocks", "read_files", "read_group_column"]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 _BLOCK_ROWS = 65_536
+_SHOWN_BYTES = 32 * 2**20  # smaller files are read before a bar could be seen
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
@@ -60,8 +63,9 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
             found += find_files(matched)
         else:
             beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-            hint = nearest(path.name, [name for name in beside if name.endswith(SUFFIXES)])
-            raise DataError(f"{path}: no such file{hint if beside else ''}")
+            close = get_close_matches(path.name, beside, n=3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else "; check the path"
+            raise DataError(f"{path}: no such file{hint}")
     return found
 
 
@@ -71,12 +75,10 @@ def _listed() -> str:
 
 def read_file_blocks(
     paths: Iterable[Path],
+    choices: Choices,
     *,
-    time: str | None,
-    columns: Iterable[str] | None,
-    ignore: Iterable[str],
-    optional: bool = False,
     rows: int = _BLOCK_ROWS,
+    progress: Progress = None,
 ) -> Iterator[Table]:
     """Yield the rows of files as tables of at most ``rows`` rows each.
 
@@ -88,40 +90,73 @@ def read_file_blocks(
     DataError
         As ``as_table``.
     """
-    layout: Layout | None = None
-    first: Path | None = None
-    header: set[str] = set()
-    for path in find_files(paths):
+    files = find_files(paths)
+    total = sum(path.stat().st_size for path in files)
+    with reporting(progress if total >= _SHOWN_BYTES else False) as report:
+        reader, done = _Reader(choices, rows), 0
+        for path in files:
+            for table, share in reader.read(path):
+                yield table
+                report(Step("reading", done + round(share * path.stat().st_size), total))
+            done += path.stat().st_size
+
+
+class _Reader:
+    """Holds what the first file decided for all."""
+
+    def __init__(self, choices: Choices, rows: int) -> None:
+        self._choices = choices
+        self._rows = rows
+        self._first: Path | None = None
+        self._header: set[str] = set()
+        self._layout: Layout | None = None
+        self._form: str | None = None
+
+    def read(self, path: Path) -> Iterator[tuple[Table, float]]:
+        """Yield a file's tables, each with the share of the file that is then read."""
         before = 0
-        for frame in _read_frames(path, rows):
-            if layout is None:
-                first, header = path, set(frame.columns)
+        for frame, share in _read_frames(path, self._rows):
+            if self._layout is None:
+                self._first, self._header = path, set(frame.columns)
                 try:
-                    layout = decide_layout(
-                        dict(nw.from_native(frame).schema),
-                        time=time,
-                        columns=columns,
-                        ignore=ignore,
-                        optional=optional,
-                    )
+                    schema = dict(nw.from_native(frame).schema)
+                    self._layout = decide_layout(schema, self._choices)
                 except DataError as error:
                     raise DataError(f"{path}: {error}") from error
             if before == 0:
-                _refuse_other_columns(path, set(frame.columns), first, header)
-            for start in range(0, len(frame), rows):
-                piece = frame.slice(start, rows)
-                yield _as_table(piece, layout, path, before)
+                _refuse_other_columns(path, set(frame.columns), self._first, self._header)
+            for start in range(0, len(frame), self._rows):
+                piece = frame.slice(start, self._rows)
+                yield self._as_table(piece, self._layout, path, before), share
                 before += len(piece)
 
+    def _as_table(self, frame: pl.DataFrame, layout: Layout, path: Path, before: int) -> Table:
+        header = None if path.name.endswith(".parquet") else 1
+        part = Part(0, str(path), before, header)
+        place = Table(np.empty((len(frame), 0)), (), parts=(part,)).place
+        times = None
+        if layout.time is not None:
+            column = nw.from_native(frame[layout.time], series_only=True)
+            times = read_times(column, place, form=self._form)
+            self._form = times.form
+        try:
+            values = read_values(nw.from_native(frame), layout.variables, place)
+        except DataError as error:
+            raise error if str(path) in str(error) else DataError(f"{path}: {error}") from error
+        return Table(
+            values=values,
+            variables=layout.variables,
+            timestamps=None if times is None else times.stamps,
+            time_name=layout.time,
+            time_zone=None if times is None else times.zone,
+            kind="polars",
+            parts=(part,),
+            dropped=layout.dropped,
+            time_column=None if layout.time is None else frame[layout.time],
+        )
 
-def read_files(
-    paths: Iterable[Path],
-    *,
-    time: str | None,
-    columns: Iterable[str] | None,
-    ignore: Iterable[str],
-    optional: bool = False,
-) -> Table:
+
+def read_files(paths: Iterable[Path], choices: Choices, *, progress: Progress = None) -> Table:
     """Read files into one table that holds its numbers once.
 
     Raises
@@ -131,11 +166,9 @@ def read_files(
     """
     values: NDArray[Any] | None = None
     parts, stamps, given = list[Part](), list[NDArray[Any]](), list[pl.Series]()
-    count = 0
+    count, zoned = 0, set[bool]()
     table: Table | None = None
-    for table in read_file_blocks(
-        paths, time=time, columns=columns, ignore=ignore, optional=optional
-    ):
+    for table in read_file_blocks(paths, choices, progress=progress):
         block = table.values
         if values is None:
             values = np.empty((0, block.shape[1]), block.dtype)
@@ -151,22 +184,23 @@ def read_files(
         if table.timestamps is not None:
             stamps.append(table.timestamps)
             given.append(table.time_column)
+            zoned.add(table.time_zone is None)
         count += len(block)
-    if table is None or values is None:
-        raise DataError("no path was given; give at least one file")
+    assert table is not None, "every path means a file, and every file has a row"
+    assert values is not None
     values.resize((count, values.shape[1]), refcheck=False)
-    if len({block.dtype.kind for block in stamps}) > 1:
+    if len({block.dtype.kind for block in stamps}) > 1 or len(zoned) > 1:
         raise DataError(
-            f"the column {table.time_name!r} holds dates in some files and numbers in others; "
-            "write the times of all files in one form"
+            f"the column {table.time_name!r} holds dates, dates with a zone, or numbers in some "
+            "files and another of these in others; write the times of all files in one form"
         )
-    return replace(
-        table,
-        values=values,
-        timestamps=np.concatenate(stamps) if stamps else None,
-        parts=tuple(parts),
-        time_column=pl.concat(given, rechunk=True) if given else None,
-    )
+    times = np.concatenate(stamps) if stamps else None
+    column: pl.Series | None = None
+    if times is not None:
+        # Files of one form keep their times as written; text and datetimes meet as datetimes.
+        alike = len({piece.dtype for piece in given}) == 1
+        column = pl.concat(given) if alike else pl.Series(table.time_name, times)
+    return replace(table, values=values, timestamps=times, parts=tuple(parts), time_column=column)
 
 
 def read_group_column(paths: Iterable[Path], name: str) -> pl.Series:
@@ -179,28 +213,35 @@ def read_group_column(paths: Iterable[Path], name: str) -> pl.Series:
     """
     pieces = list[pl.Series]()
     for path in find_files(paths):
-        for frame in _read_frames(path, _BLOCK_ROWS):
+        for frame, _ in _read_frames(path, _BLOCK_ROWS):
             if name not in frame.columns:
                 raise DataError(f"{path}: no column {name!r}{nearest(name, frame.columns)}")
-            pieces.append(frame[name].cast(pl.String))
+            pieces.append(_as_names(frame[name]))
     return pl.concat(pieces, rechunk=True)
 
 
-def _read_frames(path: Path, rows: int) -> Iterator[pl.DataFrame]:
+def _as_names(column: pl.Series) -> pl.Series:
+    """Text; whole numbers (which CSV blocks hold as floats) without a decimal point."""
+    if column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
+        column = column.cast(pl.Int64)
+    return column.cast(pl.String)
+
+
+def _read_frames(path: Path, rows: int) -> Iterator[tuple[pl.DataFrame, float]]:
     if path.name.endswith(".parquet"):
         yield from _read_parquet_frames(path, rows)
     else:
         yield from read_csv_blocks(path)
 
 
-def _read_parquet_frames(path: Path, rows: int) -> Iterator[pl.DataFrame]:
+def _read_parquet_frames(path: Path, rows: int) -> Iterator[tuple[pl.DataFrame, float]]:
     try:
         scan = pl.scan_parquet(path)
         count = int(scan.select(pl.len()).collect().item())
         if not count:
             raise DataError(f"{path}: the file has columns but no rows; give at least one row")
         for start in range(0, count, rows):
-            yield scan.slice(start, rows).collect()
+            yield scan.slice(start, rows).collect(), min(1.0, (start + rows) / count)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{path}: cannot be read as Parquet ({error}); check that the file is whole"
@@ -218,27 +259,3 @@ def _refuse_other_columns(
             + (f"; extra: {', '.join(extra)}" if extra else "")
             + "; files read together must have the same columns"
         )
-
-
-def _as_table(frame: pl.DataFrame, layout: Layout, path: Path, before: int) -> Table:
-    header = None if path.name.endswith(".parquet") else 1
-    part = Part(0, str(path), before, header)
-    place = Table(np.empty((len(frame), 0)), (), parts=(part,)).place
-    times = None
-    if layout.time is not None:
-        times = read_times(nw.from_native(frame[layout.time], series_only=True), place)
-    try:
-        values = read_values(nw.from_native(frame), layout.variables, place)
-    except DataError as error:
-        raise error if str(path) in str(error) else DataError(f"{path}: {error}") from error
-    return Table(
-        values=values,
-        variables=layout.variables,
-        timestamps=None if times is None else times.stamps,
-        time_name=layout.time,
-        time_zone=None if times is None else times.zone,
-        kind="polars",
-        parts=(part,),
-        dropped=layout.dropped,
-        time_column=None if layout.time is None else frame[layout.time],
-    )

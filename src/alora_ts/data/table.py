@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from alora_ts.data.frames import decide_layout, read_values, refuse_infinite
+from alora_ts.data.frames import Choices, decide_layout, read_values, refuse_infinite
 from alora_ts.data.record import Kind, Part, Table
 from alora_ts.data.sources import read_files
 from alora_ts.data.times import Times, read_times
 from alora_ts.errors import DataError
+from alora_ts.progress import Progress
 
-__all__ = ["Source", "Table", "as_table"]
+__all__ = ["Source", "Table", "as_table", "read_table"]
 
 # Frames of libraries that may not be installed cannot be named in a type.
 Source: TypeAlias = Any
@@ -30,7 +31,7 @@ def as_table(
     time: str | None = None,
     columns: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
-    optional: bool = False,
+    progress: Progress = None,
 ) -> Table:
     """Read a table of any kind.
 
@@ -48,8 +49,8 @@ def as_table(
         The variables to use, in this order. By default all that are neither time nor ignored.
     ignore : iterable of str
         Columns to leave out.
-    optional : bool
-        Whether ignored columns may be absent; otherwise a name that does not exist is an error.
+    progress : bool, callable or None
+        Shows the reading of large files; see :mod:`alora_ts.progress`.
 
     Returns
     -------
@@ -77,47 +78,42 @@ def as_table(
     >>> table.variables, table.time_name, table.timestamps[1]
     (('flow',), 'time', np.datetime64('2024-01-01T00:01:00.000000'))
     """
-    choices: dict[str, Any] = {
-        "time": time,
-        "columns": columns,
-        "ignore": ignore,
-        "optional": optional,
-    }
-    if isinstance(source, Table):
-        raise DataError("this is a Table already; use it as it is")
+    return read_table(source, Choices.of(time, columns, ignore), progress=progress)
+
+
+def read_table(source: Source, choices: Choices, *, progress: Progress = None) -> Table:
+    """Read a table of any kind with choices made; see :func:`as_table`."""
     if isinstance(source, str | os.PathLike):
-        return read_files([Path(source)], **choices)
+        return read_files([Path(source)], choices, progress=progress)
     if isinstance(source, list | tuple) and source:
         if all(isinstance(item, str | os.PathLike) for item in source):
-            return read_files([Path(item) for item in source], **choices)
+            return read_files([Path(item) for item in source], choices, progress=progress)
         source = np.asarray(source)
     if isinstance(source, np.ndarray):
-        return _read_array(source, **choices)
-    frame = nw.from_native(source, pass_through=True, allow_series=True)
+        return _read_array(source, choices)
+    try:
+        frame = nw.from_native(source, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(
+            f"two columns have the same name ({' '.join(str(error).split())}); rename them"
+        ) from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.Series):
         frame = frame.alias(str(frame.name or "x0")).to_frame()
     if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame, **choices)
+        return _read_frame(frame, choices)
     if hasattr(source, "__arrow_c_stream__"):
-        return _read_frame(nw.from_native(pl.DataFrame(source)), **choices)
+        return _read_frame(nw.from_native(pl.DataFrame(source)), choices)
     if hasattr(source, "__array__"):
-        return _read_array(np.asarray(source), **choices)
+        return _read_array(np.asarray(source), choices)
     raise DataError(
         f"cannot read a table from {type(source).__name__}; give a numpy array, a pandas, polars "
         "or pyarrow table, or a path to CSV or Parquet"
     )
 
 
-def _read_array(
-    array: NDArray[Any],
-    *,
-    time: str | None,
-    columns: Iterable[str] | None,
-    ignore: Iterable[str],
-    optional: bool,
-) -> Table:
+def _read_array(array: NDArray[Any], choices: Choices) -> Table:
     if array.ndim == 1 and array.dtype.names is None:
         array = array[:, None]
     if array.ndim != 2:
@@ -128,13 +124,11 @@ def _read_array(
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.result_type(array.dtype, np.float32)), np.nan)
     names = {f"x{at}": nw.Float64() for at in range(array.shape[1])}
-    choices: dict[str, Any] = {"time": time, "columns": columns, "ignore": ignore}
-    choices["optional"] = optional
-    layout = decide_layout(dict(names), **choices)
+    layout = decide_layout(dict(names), choices)
     if not len(array):
         raise DataError("the array has no rows; give at least one")
     if array.dtype.kind in "OUS":
-        return _read_frame(nw.from_native(_objects(array, list(names))), **choices)
+        return _read_frame(nw.from_native(_objects(array, list(names))), choices)
     if array.dtype.kind not in "fiub":
         raise DataError(f"an array of {array.dtype} is not numeric; convert it to floats first")
     width = np.float32 if array.dtype.itemsize < 4 or array.dtype == np.float32 else np.float64
@@ -164,27 +158,13 @@ def _objects(array: NDArray[Any], names: list[str]) -> pl.DataFrame:
     )
 
 
-def _read_frame(
-    frame: nw.DataFrame[Any],
-    *,
-    time: str | None,
-    columns: Iterable[str] | None,
-    ignore: Iterable[str],
-    optional: bool,
-) -> Table:
+def _read_frame(frame: nw.DataFrame[Any], choices: Choices) -> Table:
     kind, index, times = _kind(frame), None, None
     index_name: str | None = None
     if kind == "pandas":
-        frame, index, times = _unpack_pandas(frame, wanted=time is None)
+        frame, index, times = _unpack_pandas(frame, wanted=choices.time is None)
         index_name = None if index.name is None else str(index.name)
-    layout = decide_layout(
-        dict(frame.schema),
-        time=time,
-        columns=columns,
-        ignore=ignore,
-        find=times is None,
-        optional=optional,
-    )
+    layout = decide_layout(dict(frame.schema), choices, find=times is None)
     if not len(frame):
         raise DataError(f"the table has no rows (columns: {', '.join(frame.columns)})")
     time_name, time_column = layout.time, None

@@ -34,10 +34,11 @@ _FORMATS = tuple(
 
 @dataclass(frozen=True)
 class Times:
-    """Timestamps as the library keeps them, and the zone they were given in."""
+    """Timestamps as the library keeps them, with their zone and the form of text they had."""
 
     stamps: NDArray[Any]
     zone: str | None
+    form: str | None = None
 
 
 def named_like_time(name: str) -> bool:
@@ -88,7 +89,9 @@ def find_time(schema: dict[str, nw.dtypes.DType]) -> str | None:
     return None
 
 
-def read_times(column: nw.Series[Any], place: Callable[[int], str]) -> Times:
+def read_times(
+    column: nw.Series[Any], place: Callable[[int], str], *, form: str | None = None
+) -> Times:
     """Read a time column of any type: datetimes, dates, text or plain numbers.
 
     Parameters
@@ -97,6 +100,8 @@ def read_times(column: nw.Series[Any], place: Callable[[int], str]) -> Times:
         The column.
     place : callable
         Names a row in messages.
+    form : str, optional
+        The form of the same column's text in rows before, which is tried first.
 
     Raises
     ------
@@ -111,7 +116,7 @@ def read_times(column: nw.Series[Any], place: Callable[[int], str]) -> Times:
         if given.dtype.is_numeric():
             return read_times(nw.from_native(given, series_only=True).alias(name), place)
         if given.dtype == pl.String:
-            given = _parse(given, name, place)
+            given, form = _parse(given, name, place, form)
         column = nw.from_native(given, series_only=True).alias(name)
         kind = column.dtype
     if isinstance(kind, nw.Date):
@@ -123,7 +128,7 @@ def read_times(column: nw.Series[Any], place: Callable[[int], str]) -> Times:
     _refuse_missing(column, place)
     stamps = np.asarray(column.dt.timestamp("us").to_numpy(), dtype=np.int64)
     zone = kind.time_zone if isinstance(kind, nw.Datetime) else None
-    return Times(stamps.view("datetime64[us]"), zone)
+    return Times(stamps.view("datetime64[us]"), zone, form)
 
 
 def _refuse_missing(column: nw.Series[Any], place: Callable[[int], str]) -> None:
@@ -131,7 +136,7 @@ def _refuse_missing(column: nw.Series[Any], place: Callable[[int], str]) -> None
     if len(missing):
         raise DataError(
             f"column {column.name!r}, {place(int(missing[0]))}: the time is missing "
-            f"({len(missing)} such rows); remove these rows or fill in their times"
+            f"({len(missing):,} in all); remove these rows or fill in their times"
         )
 
 
@@ -167,8 +172,12 @@ def _plain(column: nw.Series[Any], place: Callable[[int], str]) -> pl.Series:
     return series
 
 
-def _parse(text: pl.Series, name: str, place: Callable[[int], str]) -> pl.Series:
+def _parse(
+    text: pl.Series, name: str, place: Callable[[int], str], known: str | None
+) -> tuple[pl.Series, str]:
     text = text.str.strip_chars()
+    if known is not None and not (read := _read(text, known)).null_count():
+        return read, known
     # Most forms fail on the first cell already, which is far cheaper than reading them all.
     fitting = [form for form in _FORMATS if not _read(text.head(1), form).null_count()]
     readings = [(form, read) for form in fitting if not (read := _read(text, form)).null_count()]
@@ -178,10 +187,10 @@ def _parse(text: pl.Series, name: str, place: Callable[[int], str]) -> pl.Series
     for form, other in readings[1:]:
         if form[:2] != first_form[:2] and not first.equals(other):
             raise DataError(
-                f"column {name!r}: times such as {text[0]!r} can be read as day/month and as "
-                "month/day; write them as year-month-day"
+                f"column {name!r}, {place(0)}: times such as {text[0]!r} can be read as "
+                "day/month and as month/day; write them as year-month-day"
             )
-    return first
+    return first, first_form
 
 
 def _read(text: pl.Series, form: str) -> pl.Series:
