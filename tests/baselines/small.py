@@ -8,6 +8,7 @@ from alora_ts import baselines
 from alora_ts.baselines import Detector
 
 SMALL: dict[str, dict[str, Any]] = {
+    "aerca": {"width": 8, "epochs": 3, "chunk_rows": 50},
     "dcdetector": {"window": 12, "patch_sizes": (2, 3), "width": 8, "layers": 1, "stride": 20},
     "sarad": {"window": 8, "width": 8, "heads": 2, "feed_forward": 8, "epochs": 1},
     "isolation-forest": {"trees": 20},

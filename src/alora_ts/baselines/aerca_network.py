@@ -88,11 +88,21 @@ class AercaNetwork(nn.Module):
     ----------
     variables, order, width, hidden : int
         As in :class:`LagCoefficients`.
+
+    Notes
+    -----
+    The buffers ``median`` and ``spread``, (p,), hold median and standard deviation of u on normal
+    rows once the network is trained.
     """
+
+    median: Tensor
+    spread: Tensor
 
     def __init__(self, *, variables: int, order: int, width: int, hidden: int) -> None:
         super().__init__()
         self.order = order
+        self.register_buffer("median", torch.zeros(variables))
+        self.register_buffer("spread", torch.ones(variables))
         sizes = {"variables": variables, "order": order, "width": width, "hidden": hidden}
         self.encoder = LagCoefficients(**sizes)
         self.decoder = LagCoefficients(**sizes)

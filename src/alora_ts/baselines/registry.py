@@ -25,6 +25,7 @@ _METHODS = {
     "dcdetector": "dcdetector.DCdetector",
     "memto": "memto.MEMTO",
     "sarad": "sarad.SARAD",
+    "aerca": "aerca.AERCA",
 }
 
 
