@@ -163,18 +163,16 @@ def align(
     split = _split(ticks[firsts], has_data, border[firsts], rules, clock)
     layout = _lay_out(split, firsts, len(ticks), rules, final=final)
     used = layout.used_rows
-    rows = np.repeat(layout.row_of_bin, np.diff(np.r_[firsts, len(ticks)])[: layout.used_bins])
-    starts: NDArray[np.intp] | None = layout.starts
-    kept: NDArray[np.intp] | None = None
+    rows, starts, kept = layout.row_of_bin, None, None
     as_given = order is None and kept_mask is None and rules.step is None
     if not as_given or len(layout.ticks) != used:
-        positions = np.arange(used) if kept_mask is None else np.flatnonzero(kept_mask[:used])
+        sizes = np.diff(np.append(firsts, len(ticks)))[: layout.used_bins]
+        rows, starts = np.repeat(rows, sizes), layout.starts
+        kept = np.arange(used)
         if kept_mask is not None:
-            counted = np.r_[0, np.cumsum(kept_mask[:used])]
-            starts = counted[layout.starts]
-        kept = positions if order is None else order[positions]
-    else:
-        starts = None
+            kept = np.flatnonzero(kept_mask[:used])
+            starts = np.append(0, np.cumsum(kept_mask[:used]))[starts]
+        kept = kept if order is None else order[kept]
     if order is not None:
         back = np.empty(len(order), np.intp)
         back[order] = rows
@@ -307,6 +305,12 @@ def _lay_out(
 ) -> _Layout:
     """Number the prepared rows: one a bin, with empty ones between on a grid, or one a block."""
     count = len(firsts)
+    if rules.step is None and rules.block == 1:
+        used = count if final else count - 1
+        used_rows = n_rows if used == count else int(firsts[used])
+        starts = np.append(firsts[:used], used_rows)
+        rows = np.arange(used)
+        return _Layout(split.ticks[:used], split.segments[:used], starts, rows, used, used_rows)
     skipped = np.zeros(count, np.intp)
     if rules.step is not None:
         steps = np.rint((split.ticks - split.before) / rules.step).astype(np.intp)

@@ -15,10 +15,11 @@ from alora_ts.data.record import Table
 from alora_ts.data.report import Gap
 from alora_ts.data.scaling import CLIP, Standardiser
 from alora_ts.errors import DataError
+from alora_ts.progress import Report, Step
 
-__all__ = ["Flow", "FlowRules", "Piece", "aligned_rows"]
+__all__ = ["Flow", "FlowRules", "Piece", "aligned_rows", "empty_columns"]
 
-_CHUNK = 16_384
+_CHUNK = 8192
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,13 @@ class Flow:
         self._waiting = _Waiting.empty(width)
 
     def push(
-        self, table: Table, ticks: NDArray[Any], *, final: bool, overwrite: bool = False
+        self,
+        table: Table,
+        ticks: NDArray[Any],
+        *,
+        final: bool,
+        overwrite: bool = False,
+        report: Report | None = None,
     ) -> Piece:
         """Pass the next rows (with those the last piece did not use up before them).
 
@@ -93,6 +100,8 @@ class Flow:
             Whether the rows are complete, so that nothing may wait for more.
         overwrite : bool
             Whether the table's memory may be used for the result.
+        report : callable, optional
+            Told how many prepared rows are done.
         """
         rules = self._rules
         borders = np.array([part.start for part in table.parts if part.offset == 0], np.intp)
@@ -114,7 +123,7 @@ class Flow:
         breaks[:1] = plan.segments[:1] != self._segment
         if len(plan.segments):
             self._segment = int(plan.segments[-1])
-        mask, filled, clipped = self._scale(table, plan, values, breaks)
+        mask, filled, clipped = self._scale(table, plan, values, breaks, report=report)
         waiting = _Waiting(values, mask, plan.segments, plan.ticks, breaks, plan.rows)
         if rules.missing == "interpolate":
             waiting, filled = self._interpolate(waiting, final=final)
@@ -133,7 +142,13 @@ class Flow:
         )
 
     def _scale(
-        self, table: Table, plan: Alignment, values: NDArray[np.float32], breaks: NDArray[np.bool_]
+        self,
+        table: Table,
+        plan: Alignment,
+        values: NDArray[np.float32],
+        breaks: NDArray[np.bool_],
+        *,
+        report: Report | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """Scale a chunk of rows at a time into ``values``, and fill what needs no later rows."""
         width = values.shape[1]
@@ -155,6 +170,8 @@ class Flow:
             elif self._rules.missing == "mark":
                 rows[missing] = 0.0
             values[start:stop] = rows
+            if report is not None:
+                report(Step("preparing", stop, len(values)))
         return mask, filled, clipped
 
     def _interpolate(self, fresh: _Waiting, *, final: bool) -> tuple[_Waiting, NDArray[np.int64]]:
@@ -271,6 +288,22 @@ def _has_data(values: NDArray[Any]) -> NDArray[np.bool_] | None:
     for start in range(0, len(values), _CHUNK):
         found[start : start + _CHUNK] = ~np.isnan(values[start : start + _CHUNK]).all(axis=1)
     return None if found.all() else found
+
+
+def empty_columns(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say which columns hold no value at all.
+
+    Examples
+    --------
+    >>> empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([False,  True])
+    """
+    empty = np.ones(values.shape[1], bool)
+    for start in range(0, len(values), _CHUNK):
+        empty &= np.isnan(values[start : start + _CHUNK]).all(axis=0)
+        if not empty.any():
+            break
+    return empty
 
 
 def _room(values: NDArray[Any], plan: Alignment, *, overwrite: bool) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.align import Clock, Duplicates, OutOfOrder, Rules, align
 from alora_ts.data.fitted import Fitted, Tally
-from alora_ts.data.flow import Flow, FlowRules, aligned_rows
+from alora_ts.data.flow import Flow, FlowRules, aligned_rows, empty_columns
 from alora_ts.data.frames import Choices, Known
 from alora_ts.data.options import PrepareOptions
 from alora_ts.data.prepared import Prepared
@@ -20,10 +20,12 @@ from alora_ts.data.scaling import Standardiser, fit_standardiser
 from alora_ts.data.table import Source, read_table
 from alora_ts.data.ticks import as_ticks, as_timestamps, median_step, ticks_per_unit, time_kind
 from alora_ts.errors import DataError, NotFittedError
+from alora_ts.progress import Progress, Step, reporting
 
 __all__ = ["Preparation"]
 
 _AUTO_GAP_STEPS = 10
+_SHOWN_CELLS = 50_000_000  # smaller tables take less than two seconds
 
 
 class Preparation:
@@ -133,22 +135,22 @@ class Preparation:
         """The gap in use, in seconds (or time units, or rows)."""
         return self.fitted.gap
 
-    def fit(self, table: Table) -> Self:
+    def fit(self, table: Table, *, progress: Progress = None) -> Self:
         """Learn columns, time step, gap and scales.
 
         Parameters
         ----------
         table : Table
             Training data.
+        progress : bool, callable or None
+            Shown for large tables; see :mod:`alora_ts.progress`.
 
         Raises
         ------
         DataError
             When a variable has no value at all, or the times break a rule.
         """
-        empty = [
-            name for at, name in enumerate(table.variables) if np.isnan(table.values[:, at]).all()
-        ]
+        empty = [table.variables[at] for at in np.flatnonzero(empty_columns(table.values))]
         if empty:
             raise DataError(
                 f"{table.source}: no value at all in {', '.join(map(repr, empty))}; leave "
@@ -189,7 +191,12 @@ class Preparation:
             values = np.empty((len(plan.ticks), len(table.variables)), values.dtype)
             for start, stop, rows in aligned_rows(table.values, plan):
                 values[start:stop] = rows
-        standardiser = fit_standardiser(values, scaling=self.options.scaling)
+        with reporting(progress if values.size >= _SHOWN_CELLS else False) as report:
+            standardiser = fit_standardiser(
+                values,
+                scaling=self.options.scaling,
+                report=lambda done, total: report(Step("measuring", done, total)),
+            )
         self._fitted = replace(known, standardiser=standardiser)
         return self
 
@@ -225,7 +232,9 @@ class Preparation:
         known = self.fitted
         return Choices(time, None, known.dropped, Known(known.variables, known.time_name))
 
-    def apply(self, table: Table, *, overwrite: bool = False) -> Prepared:
+    def apply(
+        self, table: Table, *, overwrite: bool = False, progress: Progress = None
+    ) -> Prepared:
         """Prepare a whole table.
 
         Parameters
@@ -235,6 +244,8 @@ class Preparation:
         overwrite : bool
             Allow the result to take the table's own memory (possible for float32 in row order), so
             that large data are held once; the table must not be used afterwards.
+        progress : bool, callable or None
+            Shown for large tables; see :mod:`alora_ts.progress`.
 
         Raises
         ------
@@ -243,12 +254,15 @@ class Preparation:
         """
         matched = self.match(table)
         flow = self.flow(matched)
-        piece = flow.push(matched, as_ticks(matched), final=True, overwrite=overwrite)
+        with reporting(progress if table.values.size >= _SHOWN_CELLS else False) as report:
+            piece = flow.push(
+                matched, as_ticks(matched), final=True, overwrite=overwrite, report=report
+            )
         tally = Tally(self.fitted)
         gaps = tally.add(piece, matched)
         stamps = as_timestamps(piece.ticks, matched)
-        report = tally.report(matched, self._notes(matched))
-        return Prepared(piece.values, piece.segments, stamps, piece.rows, piece.mask, gaps, report)
+        told = tally.report(matched, self._notes(matched))
+        return Prepared(piece.values, piece.segments, stamps, piece.rows, piece.mask, gaps, told)
 
     def match(self, table: Table) -> Table:
         """Put a table's variables into the training order.

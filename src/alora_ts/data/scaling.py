@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ __all__ = ["CLIP", "Standardiser", "constant_scale", "fit_standardiser"]
 CLIP = 1e6
 """Scaled values stay within ±CLIP, so that squares of them stay finite in float32."""
 
-_CHUNK = 16_384
+_CHUNK = 4096  # rows at once: small enough to stay in the processor's cache
 _SAME_SHARE = 0.99
 _LARGEST_TRAIN_VALUE = 10.0
 # Interquantile ranges of the normal distribution: each turns its range into a standard deviation.
@@ -81,7 +81,10 @@ class Standardiser:
 
 
 def fit_standardiser(
-    values: NDArray[Any], *, scaling: Literal["standard", "robust"] = "standard"
+    values: NDArray[Any],
+    *,
+    scaling: Literal["standard", "robust"] = "standard",
+    report: Callable[[int, int], None] | None = None,
 ) -> Standardiser:
     """Measure centre and scale of each variable, leaving missing cells out.
 
@@ -94,6 +97,8 @@ def fit_standardiser(
         the middle half (the middle 90 %, then 98 %, where a narrower range is zero), divided by
         what it is for a normal distribution of standard deviation 1; it withstands outliers in
         the training data.
+    report : callable, optional
+        Told how many of how many variables are done.
 
     Returns
     -------
@@ -123,6 +128,8 @@ def fit_standardiser(
     with np.errstate(over="ignore"):
         widest = (high / _LARGEST_TRAIN_VALUE) - (low / _LARGEST_TRAIN_VALUE)
     for at in range(values.shape[1]):
+        if report is not None:
+            report(at + 1, values.shape[1])
         if still[at]:
             scale[at] = constant_scale(float(center[at]))
             continue

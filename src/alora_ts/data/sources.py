@@ -175,9 +175,10 @@ def read_files(paths: Iterable[Path], choices: Choices, *, progress: Progress = 
         if block.dtype.itemsize > values.dtype.itemsize:
             values = values.astype(block.dtype)
         if count + len(block) > len(values):
-            # The memory of rows not yet written is not yet taken, so room is cheap; and growing
-            # in place (no view of it exists) does not hold the numbers twice.
-            values.resize((2 * (count + len(block)), block.shape[1]), refcheck=False)
+            # Growing in place (no view of it exists) does not hold the numbers twice; a small
+            # reserve keeps it rare, and is all that is taken beyond the table itself.
+            room = (count + len(block)) * 17 // 16
+            values.resize((room, block.shape[1]), refcheck=False)
         values[count : count + len(block)] = block
         if table.parts[0].offset == 0:
             parts.append(replace(table.parts[0], start=count))

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 import narwhals as nw
 import numpy as np
 import polars as pl
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from alora_ts.data.frames import Choices, decide_layout, read_values, refuse_infinite
@@ -93,7 +94,7 @@ def read_table(source: Source, choices: Choices, *, progress: Progress = None) -
         return _read_array(source, choices)
     try:
         frame = nw.from_native(source, pass_through=True, allow_series=True)
-    except nw.exceptions.DuplicateError as error:
+    except DuplicateError as error:
         raise DataError(
             f"two columns have the same name ({' '.join(str(error).split())}); rename them"
         ) from error
@@ -134,7 +135,9 @@ def _read_array(array: NDArray[Any], choices: Choices) -> Table:
     width = np.float32 if array.dtype.itemsize < 4 or array.dtype == np.float32 else np.float64
     times = Times(np.empty(0), None)
     if layout.time is not None:
-        stamps = nw.new_series(layout.time, array[:, int(layout.time[1:])], backend="polars")
+        stamps = nw.from_native(
+            pl.Series(layout.time, array[:, int(layout.time[1:])]), series_only=True
+        )
         times = read_times(stamps, "row {}".format)
     if layout.variables != tuple(names):
         array = array[:, [int(name[1:]) for name in layout.variables]]
