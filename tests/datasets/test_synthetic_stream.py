@@ -94,7 +94,7 @@ def test_the_demo_keeps_its_faults():
         ("leak", "tank1_level"),
         ("degradation", "pump1_flow"),
         ("stuck-sensor", "pump2_flow"),
-        ("drift", "chlorine2_residual"),
+        ("drift", "tank2_temperature"),
         ("trend", "pump2_vibration"),
         ("level-shift", "tank2_level"),
     ]

@@ -66,6 +66,7 @@ def test_the_plant_has_six_stories_with_their_origins_first():
     stories = tell(plant_diagnosis())
     assert len(stories) == 6
     assert stories[0].culprit == "tank1_level"
-    assert stories[3].culprit == "chlorine2_residual"
+    assert stories[3].culprit == "tank2_temperature"
     assert stories[4].culprit == "pump2_vibration"
-    assert [a.variable for a in stories[0].arrivals][:2] == ["tank1_level", "valve1_position"]
+    later = [arrival.variable for arrival in stories[0].arrivals[1:]]
+    assert {"valve1_position", "pump1_flow"} <= set(later)

@@ -35,11 +35,11 @@ __all__ = [
 ]
 
 _PLANT_FAULTS = (
-    Disturbance("leak", "tank1_level", 380, 440, size=4.0),
-    Disturbance("degradation", "pump1_flow", 800, 860, size=3.5),
-    Disturbance("stuck-sensor", "pump2_flow", 1180, 1300),
-    Disturbance("drift", "chlorine2_residual", 1680, 1790, size=7.0),
-    Disturbance("trend", "pump2_vibration", 2120, 2210, size=5.0),
+    Disturbance("leak", "tank1_level", 380, 440, size=6.0),
+    Disturbance("degradation", "pump1_flow", 800, 860, size=3.0),
+    Disturbance("stuck-sensor", "pump2_flow", 1150, 1330),
+    Disturbance("drift", "tank2_temperature", 1640, 1750, size=6.0),
+    Disturbance("trend", "pump2_vibration", 2120, 2210, size=7.0),
     Disturbance("level-shift", "tank2_level", 2600, 2660, size=4.0),
 )
 

@@ -173,7 +173,7 @@ def _traces_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock)
 def _relations_card(diagnosis: Diagnosis, stories: tuple[Story, ...]) -> str:
     if len(diagnosis.variables) < 2:
         return ""
-    guilty = {story.culprit for story in stories}
+    guilty = {story.culprit for story in stories if story.incident.severity != "low"}
     ring = relation_ring(diagnosis.contributions, diagnosis.variables, guilty)
     square = contribution_map(diagnosis.contributions, diagnosis.variables)
     body = (

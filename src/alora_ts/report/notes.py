@@ -84,4 +84,6 @@ def _plain(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
     return number(value) if isinstance(value, float) else str(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.diagnosis.shares import shares
 from alora_ts.report.chart import Band, Line, chart
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.png import shade_png
@@ -19,7 +20,7 @@ from alora_ts.report.story import Story
 if TYPE_CHECKING:
     from alora_ts.diagnosis.diagnosis import Diagnosis
 
-__all__ = ["fingerprint", "gap_bands", "incident_bands", "timeline", "traces"]
+__all__ = ["blame_cells", "fingerprint", "gap_bands", "incident_bands", "timeline", "traces"]
 
 _POINTS = 4000
 _COLUMNS = 900
@@ -114,17 +115,44 @@ def _thin(name: str, style: str, clock: Clock, values: NDArray[np.float64]) -> L
     return Line(name, style, clock.moments[rows], values[rows])
 
 
+def blame_cells(
+    diagnosis: Diagnosis, borders: NDArray[np.int64], *, block: int = 64
+) -> NDArray[np.float64]:
+    """Largest blame of each signal within stretches of rows: share of the row times its score.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of N rows and d signals.
+    borders : ndarray of int, shape (stretches + 1,)
+        Rising, from 0 to N.
+    block : int
+        Stretches worked on at a time, which bounds the memory.
+
+    Returns
+    -------
+    ndarray of shape (d, stretches)
+    """
+    parts = []
+    for first in range(0, len(borders) - 1, block):
+        cuts = borders[first : first + block + 1]
+        rows = slice(int(cuts[0]), int(cuts[-1]))
+        score = np.where(diagnosis.warm_up[rows], 0.0, diagnosis.score[rows])
+        blame = shares(diagnosis.localization[rows]) * score[:, None]
+        parts.append(np.maximum.reduceat(blame, cuts[:-1] - cuts[0]))
+    cells: NDArray[np.float64] = np.concatenate(parts).T
+    return cells
+
+
 def fingerprint(diagnosis: Diagnosis, stories: Sequence[Story]) -> str:
     """Draw which signals were blamed when: one row of pixels per signal.
 
-    The strongest signals are shown, each pixel the largest localization value of its stretch,
-    all on one scale that reaches from what quiet rows show to the 99.5th percentile within
-    incidents.
+    The strongest signals are shown, each pixel the largest blame of its stretch, all on one
+    scale that reaches from what quiet rows show to the 99.5th percentile within incidents.
     """
-    blame = diagnosis.localization
-    rows = len(blame)
+    rows = len(diagnosis.score)
     borders = np.unique(np.linspace(0, rows, min(rows, _COLUMNS) + 1).astype(np.int64))
-    cells: NDArray[np.float64] = np.maximum(np.maximum.reduceat(blame, borders[:-1]), 0).T
+    cells = blame_cells(diagnosis, borders)
     inside = np.zeros(rows, dtype=np.bool_)
     for story in stories:
         inside[story.incident.start : story.incident.end] = True
