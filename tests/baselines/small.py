@@ -10,9 +10,11 @@ from alora_ts.baselines import Detector
 SMALL: dict[str, dict[str, Any]] = {
     "aerca": {"width": 8, "epochs": 3, "chunk_rows": 50},
     "dcdetector": {"window": 12, "patch_sizes": (2, 3), "width": 8, "layers": 1, "stride": 20},
+    "omnianomaly": {"window": 8, "width": 8, "flows": 2, "epochs": 2},
     "sarad": {"window": 8, "width": 8, "heads": 2, "feed_forward": 8, "epochs": 1},
     "isolation-forest": {"trees": 20},
     "memto": {"window": 20, "stride": 10, "width": 8, "heads": 2, "epochs": 2, "items": 4},
+    "npsr": {"point_window": 20, "sequence_window": 16, "gap": 4, "epochs": 2},
     "anomaly-transformer": {"window": 20, "stride": 10, "width": 8, "heads": 2, "epochs": 2},
 }
 

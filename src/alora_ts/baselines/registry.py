@@ -22,8 +22,10 @@ _METHODS = {
     "oc-svm": "ocsvm.OCSVM",
     "isolation-forest": "isolation_forest.IsolationForest",
     "anomaly-transformer": "anomaly_transformer.AnomalyTransformer",
+    "omnianomaly": "omnianomaly.OmniAnomaly",
     "dcdetector": "dcdetector.DCdetector",
     "memto": "memto.MEMTO",
+    "npsr": "npsr.NPSR",
     "sarad": "sarad.SARAD",
     "aerca": "aerca.AERCA",
 }
