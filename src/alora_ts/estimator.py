@@ -86,9 +86,12 @@ time_norm, causal
     alarms_per_day : float
         For the threshold of that name.
     localization : str
-        A form of :func:`alora_ts.diagnosis.localize`.
+        A form of :func:`alora_ts.diagnosis.localize`, or "window" for the one built on the
+        attention of the moment (slower).
     localization_top : int
         k of its forms that keep the k largest.
+    localization_memory : int
+        Rows over which each variable's error is averaged, looking back, before it is traced.
     merge : int or None
         Alarms with at most so many quiet rows between them are one incident; None means half a
         window.
@@ -153,13 +156,14 @@ time_norm, causal
         input_limit: float = 10.0,
         scoring: Scoring = "refined",
         cap: float = 1000.0,
-        smoothing: int = 1,
+        smoothing: int = 2,
         rank_rule: RankRule = "quantile",
         threshold: ThresholdRule = "tail",
         alarm_share: float = 5e-3,
         alarms_per_day: float = 1.0,
         localization: str = "blend",
         localization_top: int = 2,
+        localization_memory: int = 10,
         merge: int | None = None,
         minimum: int = 1,
         missing: Literal["hold", "interpolate", "mark", "error"] = "hold",
@@ -209,6 +213,7 @@ time_norm, causal
         self.alarms_per_day = alarms_per_day
         self.localization = localization
         self.localization_top = localization_top
+        self.localization_memory = localization_memory
         self.merge = merge
         self.minimum = minimum
         self.missing = missing

@@ -1,7 +1,7 @@
-"""ALoRa-Loc and its relatives: from residuals to the variables that caused them (Eq. 13).
+"""ALoRa-Loc and its relatives: from squared errors to the variables that caused them (Eq. 13).
 
-All forms share one function. With r_j the residual of variable j, e_j its square, and C_ij the
-weight with which input i enters reconstruction j:
+All forms share one function. With e_j the squared error of variable j and C_ij the weight with
+which input i enters reconstruction j:
 
 ==================  ==============================================================================
 ``"paper"``         LAS_i = Σ_j C_ij e_j (Eq. 13)
@@ -12,12 +12,11 @@ weight with which input i enters reconstruction j:
 ``"authors"``       what the authors' program computes: |C|, the k largest of each row kept, rows
                     normalised, then Σ_j e_j C_ji (the transpose)
 ``"blend"``         the mean of "error" and "absolute", each divided by its sum
-``"projection"``    (r · g_i)² / ‖g_i‖² with g_i = u_i − C_i·, how the residual would look if input
-                    i alone had deviated: what of the residual a fault of i can explain
 ==================  ==============================================================================
 
-Given matrices for each row, such as W_t of :func:`alora_ts.network.window_contributions` summed
-over the steps of interest, every form uses those in place of the one C.
+Given one matrix for each row every form uses it in place of C. With Σ_q |W_t[q]| of
+:func:`alora_ts.network.window_contributions` that is the form built on the attention of the
+moment.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 def localize(
-    residual: NDArray[np.floating],
+    error: NDArray[np.floating],
     contributions: NDArray[np.floating],
     *,
     form: str = "paper",
@@ -45,10 +44,10 @@ def localize(
 
     Parameters
     ----------
-    residual : ndarray of shape (N, d)
-        Observed minus expected, in units in which the variables can be compared.
+    error : ndarray of shape (N, d)
+        Squared errors.
     contributions : ndarray of shape (d, d) or (N, d, d)
-        C (Eq. 12) in the same units, or one such matrix for each row.
+        C (Eq. 12), or one such matrix for each row.
     form : str
         One of :data:`LOCALIZATIONS`; see the module's description.
     top : int
@@ -61,56 +60,48 @@ def localize(
 
     Examples
     --------
-    >>> residual = np.array([[1.0, 0.0]])
+    >>> error = np.array([[1.0, 0.0]])
     >>> c = np.array([[0.5, 0.1], [0.9, 0.2]])
-    >>> localize(residual, c)
+    >>> localize(error, c)
     array([[0.5, 0.9]])
-    >>> localize(residual, c, form="error")
+    >>> localize(error, c, form="error")
     array([[1., 0.]])
     """
     if form not in LOCALIZATIONS:
         raise AloraError(f"unknown localization {form!r}{nearest(form, LOCALIZATIONS)}")
-    r = np.asarray(residual, dtype=np.float64)
+    e = np.asarray(error, dtype=np.float64)
     c = np.asarray(contributions, dtype=np.float64)
-    return LOCALIZATIONS[form](r, c, top)
+    return LOCALIZATIONS[form](e, c, top)
 
 
-def _paper(r: Array, c: Array, _: int) -> Array:
-    return _spread(r**2, c)
+def _paper(e: Array, c: Array, _: int) -> Array:
+    return _spread(e, c)
 
 
-def _paper_top(r: Array, c: Array, top: int) -> Array:
-    return _spread(r**2, np.where(_largest(c, top), c, 0.0))
+def _paper_top(e: Array, c: Array, top: int) -> Array:
+    return _spread(e, np.where(_largest(c, top), c, 0.0))
 
 
-def _error(r: Array, _c: Array, _: int) -> Array:
-    return r**2
+def _error(e: Array, _c: Array, _: int) -> Array:
+    return e.copy()
 
 
-def _absolute(r: Array, c: Array, _: int) -> Array:
-    return _spread(r**2, np.abs(c))
+def _absolute(e: Array, c: Array, _: int) -> Array:
+    return _spread(e, np.abs(c))
 
 
-def _normalised(r: Array, c: Array, _: int) -> Array:
-    return _spread(r**2, _to_one(np.abs(c)))
+def _normalised(e: Array, c: Array, _: int) -> Array:
+    return _spread(e, _to_one(np.abs(c)))
 
 
-def _authors(r: Array, c: Array, top: int) -> Array:
+def _authors(e: Array, c: Array, top: int) -> Array:
     size = np.abs(c)
     kept = _to_one(np.where(_largest(size, top), size, 0.0))
-    return _spread(r**2, np.swapaxes(kept, -1, -2))
+    return _spread(e, np.swapaxes(kept, -1, -2))
 
 
-def _blend(r: Array, c: Array, top: int) -> Array:
-    return (_to_one(r**2) + _to_one(_absolute(r, c, top))) / 2
-
-
-def _projection(r: Array, c: Array, _: int) -> Array:
-    direction = np.eye(c.shape[-1]) - c
-    length = np.sqrt(np.square(direction).sum(-1, keepdims=True))
-    # A variable that the network copies entirely leaves no residual and explains none.
-    unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 1e-9)
-    return np.square(_spread(r, unit))
+def _blend(e: Array, c: Array, top: int) -> Array:
+    return (_to_one(e) + _to_one(_absolute(e, c, top))) / 2
 
 
 LOCALIZATIONS: dict[str, Callable[[Array, Array, int], Array]] = {
@@ -121,7 +112,6 @@ LOCALIZATIONS: dict[str, Callable[[Array, Array, int], Array]] = {
     "normalised": _normalised,
     "authors": _authors,
     "blend": _blend,
-    "projection": _projection,
 }
 """The forms by name; see the module's description."""
 

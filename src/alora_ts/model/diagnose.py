@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.data import Table
-from alora_ts.diagnosis import Diagnosis, localize
+from alora_ts.data import Table, plan_windows
+from alora_ts.diagnosis import Diagnosis
 from alora_ts.diagnosis.assemble import build_incidents
 from alora_ts.model.card import model_card
 from alora_ts.model.fitted import FittedModel
+from alora_ts.model.localize import localize_rows
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
+from alora_ts.scoring.rules import causal_mean, memory_segments
 
-__all__ = ["comparable_contributions", "diagnose"]
+__all__ = ["diagnose"]
 
 
 def diagnose(
@@ -36,12 +38,12 @@ def diagnose(
     )
     residual = values - evidence.expected
     error = calibration.rule.error(residual)
-    raw = calibration.rule.raw(error.sum(1), evidence.rank, borders)
-    localization = localize(
-        calibration.rule.comparable(residual),
-        comparable_contributions(model),
-        form=options.localization,
-        top=options.localization_top,
+    memory = memory_segments(borders, evidence.warm_up)
+    raw = calibration.rule.raw(error.sum(1), evidence.rank, memory)
+    remembered = causal_mean(error, options.localization_memory, memory)
+    plan = plan_windows(len(values), model.window, borders)
+    localization = localize_rows(
+        model, remembered, lambda rows: plan.gather(values, plan.of_row[rows])
     )
     standardiser = model.preparation.standardiser
     rows = prepared.rows
@@ -79,14 +81,3 @@ def diagnose(
         model=model_card(model),
         table=table,
     )
-
-
-def comparable_contributions(model: FittedModel) -> NDArray[np.float64]:
-    """C between residuals as the score compares them.
-
-    A deviation of one normal error in input i moves reconstruction j by C_ij · s_i / s_j normal
-    errors, where s is the root of the normal squared error.
-    """
-    unit = model.calibration.rule.unit
-    scaled: NDArray[np.float64] = model.contributions * unit[:, None] / unit[None, :]
-    return scaled

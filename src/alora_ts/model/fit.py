@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Prepared, Table, window_ends
 from alora_ts.data.options import PrepareOptions
-from alora_ts.errors import AloraError, DataError
+from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel, Period, join_segments, limit
+from alora_ts.model.localize import FORMS
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.network.pairs import Correlation
 from alora_ts.progress import Report
@@ -51,10 +52,16 @@ class FitOptions:
             "epoch_windows": (self.training.epoch_windows, 1),
             "batch_size": (self.training.batch_size, 1),
             "smoothing": (self.calibration.smoothing, 1),
+            "localization_memory": (self.diagnosis.localization_memory, 1),
         }
         for name, (value, least) in at_least.items():
             if value < least:
                 raise AloraError(f"{name}={value} is too small; give at least {least}")
+        if self.diagnosis.localization not in FORMS:
+            raise AloraError(
+                f"unknown localization {self.diagnosis.localization!r}"
+                f"{nearest(self.diagnosis.localization, FORMS)}"
+            )
         if self.pairs is not None and self.pairs < 1:
             raise AloraError(f"pairs={self.pairs} is too small; give at least 1, or None for all")
         if not 0 < self.validation_share < 0.9:

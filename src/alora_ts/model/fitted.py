@@ -29,6 +29,7 @@ class DiagnosisOptions:
 
     localization: str = "blend"
     localization_top: int = 2
+    localization_memory: int = 10
     merge: int | None = None
     minimum: int = 1
 

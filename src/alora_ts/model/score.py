@@ -9,6 +9,7 @@ from alora_ts.data import Table
 from alora_ts.model.fitted import FittedModel
 from alora_ts.progress import Report
 from alora_ts.scoring import walk
+from alora_ts.scoring.rules import memory_segments
 
 __all__ = ["score"]
 
@@ -25,6 +26,7 @@ def score(
     calibration = model.calibration
     total = np.empty(len(values))
     rank = np.empty(len(values), dtype=np.int16)
+    warm_up = np.empty(len(values), dtype=bool)
     for part in walk(
         model.engine,
         values,
@@ -35,7 +37,7 @@ def score(
     ):
         residual = values[part.rows] - part.expected
         total[part.rows] = calibration.rule.error(residual).sum(1)
-        rank[part.rows] = part.rank
-    raw = calibration.rule.raw(total, rank, borders)
+        rank[part.rows], warm_up[part.rows] = part.rank, part.warm_up
+    raw = calibration.rule.raw(total, rank, memory_segments(borders, warm_up))
     calibrated: NDArray[np.float64] = raw[prepared.rows] / calibration.threshold.value
     return calibrated

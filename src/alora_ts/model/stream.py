@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts.diagnosis import Reading, localize
+from alora_ts.diagnosis import Reading
 from alora_ts.errors import DataError
-from alora_ts.model.diagnose import comparable_contributions
 from alora_ts.model.fitted import FittedModel, limit
+from alora_ts.model.localize import localize_rows
 from alora_ts.scoring.spectrum import count_rank
 
 __all__ = ["Stream"]
@@ -37,10 +37,10 @@ class Stream:
 
     def __init__(self, model: FittedModel) -> None:
         self._model = model
-        self._contributions = comparable_contributions(model)
         d = len(model.preparation.variables)
         self._ring = np.zeros((model.window, d), dtype=np.float32)
         self._recent = np.zeros(model.calibration.rule.smoothing)
+        self._errors = np.zeros((model.options.localization_memory, d))
         self._last: NDArray[np.float64] | None = None
         self._last_time: np.datetime64 | float | None = None
         self._rows = 0
@@ -82,27 +82,20 @@ class Stream:
         rank = count_rank(attention, model.calibration.rank_level)
         residual = self._ring[-1:] - expected.numpy()
         error = rule.error(residual)
-        now = rule.raw(error.sum(1), rank, None)[0]
-        warm_up = self._seen < model.window
-        self._recent = np.r_[self._recent[1:], now]
-        # The batch's mean looks back as far as the segment goes, warm-up rows included.
-        past = self._recent[-min(self._seen, len(self._recent)) :]
-        raw = float(past.mean())
-        options = model.options
+        now = rule.raw(error.sum(1), rank, np.zeros(1, dtype=np.int64))[0]
+        full = self._seen - model.window + 1
+        # A mean reaches back to the first full window; a warm-up row stands for itself.
+        raw = float(_remember(self._recent, now, full))
+        remembered = _remember(self._errors, error[0], full)
         return Reading(
             timestamp=timestamp,
             score=raw / model.calibration.threshold.value,
             raw=raw,
             rank=int(rank[0]),
             error=error[0],
-            localization=localize(
-                rule.comparable(residual),
-                self._contributions,
-                form=options.localization,
-                top=options.localization_top,
-            )[0],
+            localization=localize_rows(model, remembered[None], lambda _: self._ring[None])[0],
             expected=model.preparation.standardiser.restore(expected.numpy())[0],
-            warm_up=warm_up,
+            warm_up=full < 1,
             variables=model.preparation.variables,
         )
 
@@ -150,6 +143,13 @@ class Stream:
             standardiser.apply(values[None]), self._model.input_limit
         )[0]
         return scaled
+
+
+def _remember(past: NDArray[np.float64], now: Any, rows: int) -> Any:
+    """Push ``now`` into ``past`` and give the mean of the newest ``rows`` (at least one)."""
+    past[:-1] = past[1:]
+    past[-1] = now
+    return past[-min(max(rows, 1), len(past)) :].mean(0)
 
 
 def _as_time(time: Any) -> np.datetime64 | float | None:

@@ -21,7 +21,7 @@ __all__ = ["Calibration", "CalibrationOptions", "calibrate"]
 _ROWS_EACH = 6000
 """Rows looked at on either side of the border between training and held-back rows."""
 
-_SCALE_FLOOR = 1e-3
+_SCALE_FLOOR = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class CalibrationOptions:
 
     scoring: Scoring = "refined"
     cap: float = 1000.0
-    smoothing: int = 1
+    smoothing: int = 2
     rank_rule: RankRule = "quantile"
     threshold: ThresholdRule = "tail"
     alarm_share: float = 5e-3
@@ -155,10 +155,11 @@ def calibrate(
 
 
 def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean squared residual of each variable, with a floor.
+    """Mean squared residual of each variable, drawn towards the mean over variables.
 
-    A variable that was constant has none; the floor, a thousandth of the mean over variables,
-    keeps rounding noise from counting while any real movement still does.
+    One stretch of normal rows says little about a variable that hardly moved in it; without the
+    floor, its first ordinary movement would outweigh all else. How large the floor should be was
+    measured: docs/quality.md.
     """
     squares: NDArray[np.float64] = np.square(residual).mean(0)
     floor = max(_SCALE_FLOOR * float(squares.mean()), 1e-12)

@@ -46,16 +46,6 @@ class ScoreRule:
             np.minimum(squared, self.cap, out=squared)
         return squared
 
-    @property
-    def unit(self) -> NDArray[np.float64]:
-        """What one unit of residual is for each variable, (d,)."""
-        return np.sqrt(self.scale) if self.scoring == "refined" else np.ones_like(self.scale)
-
-    def comparable(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Residuals whose squares are :meth:`error`, with their sign, (N, d)."""
-        signed: NDArray[np.float64] = np.copysign(np.sqrt(self.error(residual)), residual)
-        return signed
-
     def raw(
         self,
         total: NDArray[np.float64],
@@ -71,10 +61,28 @@ class ScoreRule:
         return causal_mean(product, self.smoothing, segments)
 
 
+def memory_segments(segments: NDArray[np.integer], warm_up: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Segments for :func:`causal_mean`: no mean reaches back into warm-up rows.
+
+    What is said of a warm-up row rests on rows that come after it, which a stream cannot know.
+    """
+    return segments.astype(np.int64) * 2 + warm_up
+
+
 def causal_mean(
     series: NDArray[np.float64], width: int, segments: NDArray[np.integer] | None
 ) -> NDArray[np.float64]:
     """Mean of each row and the ``width - 1`` rows before it in the same segment.
+
+    Parameters
+    ----------
+    series : ndarray of shape (N,) or (N, d)
+    width : int
+    segments : ndarray of int, shape (N,), or None
+
+    Returns
+    -------
+    ndarray of the same shape
 
     Examples
     --------
@@ -83,13 +91,13 @@ def causal_mean(
     """
     n = len(series)
     starts = segment_starts(n, segments)
-    first = np.repeat(starts, np.diff(np.r_[starts, n]))
-    total: NDArray[np.float64] = np.zeros(n)
+    age = np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
+    total: NDArray[np.float64] = series.astype(np.float64)
     # Adding the shifted rows keeps each mean exact; differences of a running sum would lose the
     # small values after a large one.
-    for shift in range(width):
-        total[shift:] += np.where(
-            np.arange(shift, n) - shift >= first[shift:], series[: n - shift], 0.0
-        )
-    total /= np.minimum(np.arange(n) - first + 1, width)
+    for shift in range(1, width):
+        reached = np.flatnonzero(age >= shift)
+        total[reached] += series[reached - shift]
+    count = np.minimum(age + 1, width)
+    total /= count if series.ndim == 1 else count[:, None]
     return total
