@@ -61,6 +61,17 @@ def render_report(
     AloraError
         When the file cannot be written, or the series is long and the package that thins lines
         is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from alora_ts import ALoRa
+    >>> normal = np.random.default_rng(0).standard_normal((200, 3))
+    >>> found = ALoRa(window=10, layers=1, heads=1, epochs=1).fit(normal).diagnose(normal)
+    >>> page = render_report(found, Path(tempfile.mkdtemp()) / "report.html", title="Pump 2")
+    >>> "<title>Pump 2</title>" in page.read_text(encoding="utf-8")
+    True
     """
     with reporting(progress) as report, write_atomically(path) as part:
         page = _page(diagnosis, title or "What happened, and where it began", report)

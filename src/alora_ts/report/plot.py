@@ -47,6 +47,14 @@ def plot_diagnosis(diagnosis: Diagnosis, *, incident: int | None = None) -> Figu
         When there is no such incident.
     AloraError
         When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from alora_ts import ALoRa
+    >>> normal = np.random.default_rng(0).standard_normal((200, 3))
+    >>> found = ALoRa(window=10, layers=1, heads=1, epochs=1).fit(normal).diagnose(normal)
+    >>> plot_diagnosis(found).axes[0].get_title(loc="left")
+    'score, in times of the alarm level'
     """
     try:
         from matplotlib.figure import Figure
