@@ -312,7 +312,7 @@ def test_sklearn_style() -> None:
 
 
 def test_an_interrupt_keeps_the_best_weights() -> None:
-    def stop(end: object) -> bool:
+    def stop(_: object) -> bool:
         raise KeyboardInterrupt
 
     model = ALoRa(**QUICK).fit(plant(600), callbacks=[stop])
