@@ -122,6 +122,8 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
         (np.array([[1.0], [-np.inf]]), "column 'x0', row 1"),
         (np.array([[1, "x"], [2, 3.5]], object), "column 'x1', row 0"),
         (np.array([["1", "x"], ["2", "3"]]), "column 'x1', row 0"),
+        ([[1, 2], [3]], "differ in length"),
+        ([], "from list"),
         (None, "NoneType"),
         ({"a": [1]}, "dict"),
         (pl.DataFrame(), "no column"),

@@ -188,6 +188,30 @@ def test_times_written_as_text(first: str, second: str, expected: str) -> None:
         assert table.timestamps[1] == np.datetime64(expected)
 
 
+def test_an_index_written_along_is_no_variable() -> None:
+    with_time = pl.DataFrame({"": [0, 1], "time": [10.0, 20.0], "a": [1.0, 2.0]})
+    table = as_table(with_time)
+    assert (table.variables, table.time_name) == (("a",), "time")
+    assert table.dropped == {"": "row numbers without a name"}
+    alone = as_table(pl.DataFrame({"Unnamed: 0": [0, 1], "a": [1.0, 2.0]}))
+    assert (alone.variables, alone.time_name) == (("a",), "Unnamed: 0")
+    later = as_table(pl.DataFrame({"a": [1.0], "": [2.0]}))
+    assert later.variables == ("a", "")
+
+
+def test_stretches_of_every_kind_keep_their_times() -> None:
+    frame = polars_frame()
+    for source in (frame, frame.to_pandas(), frame.to_arrow(), frame.to_pandas().set_index("time")):
+        part = as_table(source).slice(1, 3)
+        assert as_table(part) is part
+        result = part.frame({"score": np.zeros(2)})
+        assert len(result) == 2
+        assert part.place(0) == "row 1"
+        indexed = isinstance(result, pd.DataFrame) and "time" not in result
+        times = result.index if indexed else result["time"]
+        assert str(next(iter(times)))[:16] == TIMES[1][:16]
+
+
 def test_times_of_other_types() -> None:
     dates = pl.DataFrame({"day": ["2024-01-01", "2024-01-02"], "a": [1, 2]}).with_columns(
         pl.col("day").str.to_date()

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import polars as pl
 
+from alora_ts.data.times import is_unnamed, named_like_time
 from alora_ts.errors import DataError
 
 __all__ = ["BLOCK_BYTES", "read_csv_blocks"]
@@ -137,15 +138,14 @@ def _is_number(text: str) -> bool:
 
 
 def _decide_schema(block: bytes, header: list[str], path: Path) -> Schema:
-    from alora_ts.data.times import named_like_time
-
     frame = _parse(block, dict.fromkeys(header, pl.String), path, 0)
     schema: Schema = {}
     for name in header:
         column = frame[name].drop_nulls().str.strip_chars()
         schema[name] = pl.String
         if not column.cast(pl.Float64, strict=False).null_count():
-            whole = named_like_time(name) and not column.cast(pl.Int64, strict=False).null_count()
+            timely = named_like_time(name) or is_unnamed(name)
+            whole = timely and not column.cast(pl.Int64, strict=False).null_count()
             schema[name] = pl.Int64 if whole else pl.Float64
         elif column.str.to_lowercase().is_in(["true", "false"]).all():
             schema[name] = pl.Boolean

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from alora_ts.data.times import find_time
+from alora_ts.data.times import find_time, is_unnamed
 from alora_ts.errors import DataError, nearest
 
 __all__ = ["Choices", "Known", "Layout", "decide_layout", "read_values", "refuse_infinite"]
@@ -114,8 +114,12 @@ def decide_layout(
     if time is None and find:
         variables_known = () if known is None else known.variables
         time = find_time({n: kind for n, kind in left.items() if n not in variables_known})
+    first = next(iter(schema), None)
     if columns is None:
-        variables = [name for name in left if name != time]
+        if first is not None and first in left and first != time and is_unnamed(first):
+            # The time is elsewhere, so this is an index that was written along.
+            dropped[first] = "row numbers without a name"
+        variables = [name for name in left if name != time and name not in dropped]
     else:
         variables = [name for name in columns if name not in dropped and name != time]
         dropped |= {name: "not among the columns asked for" for name in left if name != time}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -13,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data.record import Table
-from alora_ts.data.sources import read_group_column
+from alora_ts.data.sources import as_paths, read_group_column
 from alora_ts.data.table import Source, as_table
 from alora_ts.errors import DataError, nearest
 
@@ -126,13 +124,9 @@ def split_groups(
 
 
 def _read_labels(source: Source, group: str) -> nw.Series[Any]:
-    several = isinstance(source, list | tuple) and all(
-        isinstance(item, str | os.PathLike) for item in source
-    )
-    if isinstance(source, str | os.PathLike) or several:
-        paths = list(source) if several else [source]
-        labels = read_group_column([Path(path) for path in paths], group)
-        return nw.from_native(labels, series_only=True)
+    paths = as_paths(source)
+    if paths is not None:
+        return nw.from_native(read_group_column(paths, group), series_only=True)
     frame = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()

@@ -152,6 +152,8 @@ class Table:
                 offset = part.offset + first - part.start
                 parts.append(replace(part, start=first - start, offset=offset))
         cut = self.time_column
+        if cut is not None and self.kind == "pandas":
+            cut = cut.iloc
         return replace(
             self,
             values=self.values[start:stop],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
@@ -21,11 +22,32 @@ from alora_ts.data.times import read_times
 from alora_ts.errors import DataError, nearest
 from alora_ts.progress import Progress, Step, reporting
 
-__all__ = ["SUFFIXES", "find_files", "read_file_blocks", "read_files", "read_group_column"]
+__all__ = [
+    "SUFFIXES",
+    "as_paths",
+    "find_files",
+    "read_file_blocks",
+    "read_files",
+    "read_group_column",
+]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 _BLOCK_ROWS = 65_536
 _SHOWN_BYTES = 32 * 2**20  # smaller files are read before a bar could be seen
+
+
+def as_paths(source: object) -> list[Path] | None:
+    """Give the paths a source consists of; None when it is no path or list of paths.
+
+    Examples
+    --------
+    >>> as_paths("day.csv"), as_paths([[1, 2], [3, 4]])
+    ([PosixPath('day.csv')], None)
+    """
+    items: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
+    if items and all(isinstance(item, str | os.PathLike) for item in items):
+        return [Path(item) for item in items]
+    return None
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import narwhals as nw
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.frames import Choices, decide_layout, read_values, refuse_infinite
 from alora_ts.data.record import Kind, Part, Table
-from alora_ts.data.sources import read_files
+from alora_ts.data.sources import as_paths, read_files
 from alora_ts.data.times import Times, read_times
 from alora_ts.errors import DataError
 from alora_ts.progress import Progress
@@ -41,7 +39,8 @@ def as_table(
     source : array, frame or path
         A numpy array of shape (N, d) or (N,); a pandas, polars (eager or lazy) or pyarrow table,
         or any frame that narwhals or the Arrow interface understands; a path to a CSV (gzipped or
-        not) or Parquet file, a folder of them, a glob, or a list of paths.
+        not) or Parquet file, a folder of them, a glob, or a list of paths. A ``Table`` is given
+        back as it is.
     time : str, optional
         The time column. By default a column of datetimes, a column named like time (``time``,
         ``timestamp``, ``date``, ``ds``, …) or a pandas index of datetimes is found. A column
@@ -84,14 +83,13 @@ def as_table(
 
 def read_table(source: Source, choices: Choices, *, progress: Progress = None) -> Table:
     """Read a table of any kind with choices made; see :func:`as_table`."""
-    if isinstance(source, str | os.PathLike):
-        return read_files([Path(source)], choices, progress=progress)
-    if isinstance(source, list | tuple) and source:
-        if all(isinstance(item, str | os.PathLike) for item in source):
-            return read_files([Path(item) for item in source], choices, progress=progress)
-        source = np.asarray(source)
-    if isinstance(source, np.ndarray):
-        return _read_array(source, choices)
+    if isinstance(source, Table):
+        return source
+    paths = as_paths(source)
+    if paths is not None:
+        return read_files(paths, choices, progress=progress)
+    if isinstance(source, np.ndarray) or (isinstance(source, list | tuple) and source):
+        return _read_array(_stack(source), choices)
     try:
         frame = nw.from_native(source, pass_through=True, allow_series=True)
     except DuplicateError as error:
@@ -102,16 +100,23 @@ def read_table(source: Source, choices: Choices, *, progress: Progress = None) -
         frame = frame.collect()
     if isinstance(frame, nw.Series):
         frame = frame.alias(str(frame.name or "x0")).to_frame()
+    elif not isinstance(frame, nw.DataFrame) and hasattr(source, "__arrow_c_stream__"):
+        frame = nw.from_native(pl.DataFrame(source))
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame, choices)
-    if hasattr(source, "__arrow_c_stream__"):
-        return _read_frame(nw.from_native(pl.DataFrame(source)), choices)
     if hasattr(source, "__array__"):
         return _read_array(np.asarray(source), choices)
     raise DataError(
         f"cannot read a table from {type(source).__name__}; give a numpy array, a pandas, polars "
         "or pyarrow table, or a path to CSV or Parquet"
     )
+
+
+def _stack(rows: Any) -> NDArray[Any]:
+    try:
+        return np.asanyarray(rows)
+    except ValueError as error:
+        raise DataError("the rows of the list differ in length; give them all alike") from error
 
 
 def _read_array(array: NDArray[Any], choices: Choices) -> Table:

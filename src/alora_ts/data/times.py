@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from alora_ts.errors import DataError
 
-__all__ = ["Times", "find_time", "named_like_time", "read_times"]
+__all__ = ["Times", "find_time", "is_unnamed", "named_like_time", "read_times"]
 
 _NAMES = {"time", "timestamps", "date", "ds", "ts", "tstamp", "utc", "timeutc", "utctime",
           "localtime", "eventtime", "sampletime", "recordedat", "createdat"}  # fmt: skip
@@ -44,21 +44,30 @@ class Times:
 def named_like_time(name: str) -> bool:
     """Say whether a column's name alone makes it the time column.
 
-    An empty name counts: it is what an index written without a name becomes in a file.
+    Examples
+    --------
+    >>> [named_like_time(n) for n in ("Timestamp", "date_time", "timestamp_(min)", "timer")]
+    [True, True, True, False]
+    """
+    letters = re.sub(r"[^a-z]", "", name.lower())
+    return letters in _NAMES or letters.startswith(("timestamp", "datetime"))
+
+
+def is_unnamed(name: str) -> bool:
+    """Say whether a name is what an index without one becomes when it is written and read.
 
     Examples
     --------
-    >>> [named_like_time(n) for n in ("Timestamp", "date_time", "timestamp_(min)", "", "timer")]
-    [True, True, True, True, False]
+    >>> [is_unnamed(name) for name in ("", "Unnamed: 0", "named")]
+    [True, True, False]
     """
-    letters = re.sub(r"[^a-z]", "", name.lower())
-    if not letters:
-        return not name.strip()
-    return letters in _NAMES or letters.startswith(("timestamp", "datetime"))
+    return not name.strip() or re.fullmatch(r"unnamed: \d+", name.lower()) is not None
 
 
 def find_time(schema: dict[str, nw.dtypes.DType]) -> str | None:
     """Choose the time column by type first and name second; None when there is none.
+
+    A first column without a name is the time where nothing else is.
 
     Parameters
     ----------
@@ -77,7 +86,8 @@ def find_time(schema: dict[str, nw.dtypes.DType]) -> str | None:
     """
     dated = [name for name, kind in schema.items() if isinstance(kind, nw.Datetime | nw.Date)]
     named = [name for name in schema if named_like_time(name)]
-    for found in ([n for n in dated if n in named], dated, named):
+    first = [name for name in list(schema)[:1] if is_unnamed(name)]
+    for found in ([n for n in dated if n in named], dated, named, first):
         if len(found) == 1:
             return found[0]
         if found:
