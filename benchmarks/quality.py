@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from alora_ts import ALoRa
 from alora_ts.data import as_table
-from alora_ts.datasets import entities, load
+from alora_ts.datasets import load
 from alora_ts.datasets.dataset import Dataset
-from alora_ts.diagnosis.localization import LOCALIZATIONS
 from alora_ts.diagnosis import localize
+from alora_ts.diagnosis.localization import LOCALIZATIONS
 from alora_ts.files import write_atomically
 from alora_ts.metrics import affiliation, auc_pr, best_f1, hit_rate, ips, ndcg
 from alora_ts.scoring import gather_evidence
@@ -64,8 +64,12 @@ def plan(datasets: list[str], seeds: int, variants: list[str]) -> list[tuple[str
 def judge(label: Array, score: Array) -> dict[str, float]:
     """Detection at the oracle threshold, and without one."""
     best = best_f1(label, score)
-    return {"f1": best.f1, "precision": best.precision, "recall": best.recall,
-            "auc_pr": auc_pr(label, score)}
+    return {
+        "f1": best.f1,
+        "precision": best.precision,
+        "recall": best.recall,
+        "auc_pr": auc_pr(label, score),
+    }
 
 
 def locate(truth: Array, scores: Array) -> dict[str, float]:
@@ -104,10 +108,14 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
     fitted = time.perf_counter()
     model = estimator.model_
     table = as_table(data.test)
-    prepared, values, borders = model.prepare(table, data.test_segments)
+    _, values, borders = model.prepare(table, data.test_segments)
     evidence = gather_evidence(
-        model.engine, values, borders, window=model.window,
-        rank_level=model.calibration.rank_level, report=lambda _: None,
+        model.engine,
+        values,
+        borders,
+        window=model.window,
+        rank_level=model.calibration.rank_level,
+        report=lambda _: None,
     )
     scored = time.perf_counter()
     rule = model.calibration.rule
@@ -133,12 +141,19 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
     alarm = raw > model.calibration.threshold.value
     label_free = affiliation(label, alarm)
     result: dict[str, Any] = {
-        "variant": variant, "dataset": dataset, "entity": data.entity, "seed": seed,
-        "fit_seconds": fitted - began, "score_seconds": scored - fitted,
-        "windows_seen": model.training.windows, "best_epoch": model.training.best_epoch,
+        "variant": variant,
+        "dataset": dataset,
+        "entity": data.entity,
+        "seed": seed,
+        "fit_seconds": fitted - began,
+        "score_seconds": scored - fitted,
+        "windows_seen": model.training.windows,
+        "best_epoch": model.training.best_epoch,
         "detection": {name: judge(label, score) for name, score in scores.items()},
         "label_free": {
-            "f1": label_free.f1, "precision": label_free.precision, "recall": label_free.recall,
+            "f1": label_free.f1,
+            "precision": label_free.precision,
+            "recall": label_free.recall,
             "alarm_share_on_normal": float(alarm[~label].mean()),
         },
     }
@@ -147,11 +162,15 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
         remembered = causal_mean(error, model.options.localization_memory, memory)
         c = model.contributions
         located = {f"{form}": localize(plain, c, form=form) for form in LOCALIZATIONS}
-        located |= {f"{form}, remembered": localize(remembered, c, form=form)
-                    for form in ("error", "absolute", "blend", "paper", "paper-top-k", "authors")}
+        located |= {
+            f"{form}, remembered": localize(remembered, c, form=form)
+            for form in ("error", "absolute", "blend", "paper", "paper-top-k", "authors")
+        }
         if seed == 0 and variant == "default":
-            located |= {"squared input": np.square(test),
-                        "random": np.random.default_rng(0).random(test.shape)}
+            located |= {
+                "squared input": np.square(test),
+                "random": np.random.default_rng(0).random(test.shape),
+            }
         result["localization"] = {name: locate(truth, s) for name, s in located.items()}
     return result
 
@@ -177,16 +196,21 @@ def run(args: argparse.Namespace) -> None:
             with write_atomically(target) as part:
                 part.write_text(json.dumps(found, indent=1, sort_keys=True))
             refined = found["detection"]["refined"]
-            print(f"{number}/{len(todo)} {name}: F1 {refined['f1']:.3f} "
-                  f"AUC-PR {refined['auc_pr']:.3f} fit {found['fit_seconds']:.0f} s "
-                  f"score {found['score_seconds']:.0f} s", flush=True)
+            print(
+                f"{number}/{len(todo)} {name}: F1 {refined['f1']:.3f} "
+                f"AUC-PR {refined['auc_pr']:.3f} fit {found['fit_seconds']:.0f} s "
+                f"score {found['score_seconds']:.0f} s",
+                flush=True,
+            )
         finally:
             claim.unlink()
 
 
 def main() -> None:
     """Parse and call."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="do the runs that are not done yet")
     runs.add_argument("--data", help="folder with SMD/, ASD/, MSL/ (default: ALORA_TS_DATA)")

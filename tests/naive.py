@@ -77,3 +77,44 @@ def forward(network: ALoRaT, window: Array) -> tuple[Array, Array]:
         z = z + np.hstack(mixed) @ project.weight.detach().numpy().T + project.bias.detach().numpy()
     decode = network.decode
     return z @ decode.weight.detach().numpy().T + decode.bias.detach().numpy(), mean
+
+
+def localization(error: Array, c: Array, form: str, top: int) -> list[float]:
+    """The forms of ALoRa-Loc for one row, entry by entry."""
+    d = len(error)
+    size = np.abs(c)
+
+    def largest(row: Array) -> list[int]:
+        return sorted(range(d), key=lambda j: (-row[j], j))[:top]
+
+    kept = np.zeros((d, d))
+    for i in range(d):
+        for j in largest(size[i]):
+            kept[i, j] = size[i, j]
+        kept[i] /= kept[i].sum()
+    absolute = [sum(size[i, j] * error[j] for j in range(d)) for i in range(d)]
+    forms = {
+        "paper": [sum(c[i, j] * error[j] for j in range(d)) for i in range(d)],
+        "paper-top-k": [sum(c[i, j] * error[j] for j in largest(c[i])) for i in range(d)],
+        "error": list(error),
+        "absolute": absolute,
+        "normalised": [absolute[i] / size[i].sum() for i in range(d)],
+        "authors": [sum(error[j] * kept[j, i] for j in range(d)) for i in range(d)],
+        "blend": [(error[i] / sum(error) + absolute[i] / sum(absolute)) / 2 for i in range(d)],
+    }
+    return forms[form]
+
+
+def incidents(
+    score: list[float], segments: list[int], merge: int, minimum: int
+) -> list[tuple[int, int]]:
+    """Walk over the rows and open, extend or close an incident at each."""
+    found: list[list[int]] = []
+    for row, value in enumerate(score):
+        if value <= 1:
+            continue
+        if found and segments[found[-1][1]] == segments[row] and row - found[-1][1] - 1 <= merge:
+            found[-1][1] = row
+        else:
+            found.append([row, row])
+    return [(start, last + 1) for start, last in found if last + 1 - start >= minimum]

@@ -1,0 +1,108 @@
+"""Turns the files that quality.py leaves into the tables of docs/quality.md."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+ByEntity = dict[str, list[dict[str, float]]]
+_DATASETS = ("SMD", "ASD", "MSL")
+
+
+def print_tables(results: Path, out: TextIO) -> None:
+    """Print every table, as Markdown."""
+    runs = [json.loads(file.read_text()) for file in sorted(results.glob("*.json"))]
+    counts = defaultdict(set)
+    for run in runs:
+        counts[run["variant"], run["dataset"]].add((run["entity"], run["seed"]))
+    for (variant, dataset), done in sorted(counts.items()):
+        print(f"{variant}, {dataset}: {len(done)} runs", file=out)
+    for dataset in _DATASETS:
+        here = [run for run in runs if run["dataset"] == dataset]
+        if here:
+            _detection(dataset, here, out)
+    for dataset in ("SMD", "ASD"):
+        here = [run for run in runs if run["dataset"] == dataset and "localization" in run]
+        if here:
+            _localization(dataset, here, out)
+
+
+def _rows(
+    runs: Iterable[dict[str, Any]], section: str
+) -> dict[str, dict[str, list[dict[str, float]]]]:
+    """Row name to entity to the values of its seeds."""
+    table: dict[str, dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        prefix = "" if run["variant"] == "default" else f"{run['variant']} variant: "
+        for name, values in run[section].items():
+            row = "random" if name.startswith("random") else name
+            table[prefix + row][run["entity"]].append(values)
+    return table
+
+
+def _mean(by_entity: ByEntity, measure: str) -> float:
+    """Mean over entities of the mean over seeds."""
+    return float(np.mean([np.mean([v[measure] for v in seeds]) for seeds in by_entity.values()]))
+
+
+def _spread(by_entity: ByEntity, measure: str) -> float:
+    """Standard deviation over seeds of the mean over entities."""
+    seeds = min(len(values) for values in by_entity.values())
+    if seeds < 2:
+        return 0.0
+    means = [np.mean([v[s][measure] for v in by_entity.values()]) for s in range(seeds)]
+    return float(np.std(means, ddof=1))
+
+
+def _detection(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
+    table = _rows(runs, "detection")
+    names = sorted(next(iter(table.values())), key=str)
+    print(f"\n### {dataset}: detection\n", file=out)
+    head = ["score", "F1", "± seeds", "AUC-PR", "± seeds", *names]
+    print("| " + " | ".join(head) + " |", file=out)
+    print("|" + "---|" * len(head), file=out)
+    for row, by_entity in table.items():
+        cells = [
+            row,
+            f"{_mean(by_entity, 'f1'):.3f}",
+            f"{_spread(by_entity, 'f1'):.3f}",
+            f"{_mean(by_entity, 'auc_pr'):.3f}",
+            f"{_spread(by_entity, 'auc_pr'):.3f}",
+        ]
+        for name in names:
+            values = by_entity.get(name)
+            cells.append(
+                ""
+                if not values
+                else f"{np.mean([v['f1'] for v in values]):.2f} / "
+                f"{np.mean([v['auc_pr'] for v in values]):.2f}"
+            )
+        print("| " + " | ".join(cells) + " |", file=out)
+    free = [run for run in runs if run["variant"] == "default"]
+    if free:
+        print(
+            f"\nLabel-free threshold: F1 {np.mean([r['label_free']['f1'] for r in free]):.3f}, "
+            "alarming share of the rows labelled normal "
+            f"{np.mean([r['label_free']['alarm_share_on_normal'] for r in free]):.4f}; "
+            f"fit {np.median([r['fit_seconds'] for r in free]):.0f} s, "
+            f"score {np.median([r['score_seconds'] for r in free]):.0f} s (medians, one thread), "
+            f"{int(np.median([r['windows_seen'] for r in free])):,} training windows",
+            file=out,
+        )
+
+
+def _localization(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
+    table = _rows([run for run in runs if run["variant"] == "default"], "localization")
+    measures = [f"{m}@{p}" for m in ("hr", "ndcg", "ips") for p in (100, 150)]
+    print(f"\n### {dataset}: localization\n", file=out)
+    head = ["form", *(m.upper() for m in measures)]
+    print("| " + " | ".join(head) + " |", file=out)
+    print("|" + "---|" * len(head), file=out)
+    for row, by_entity in table.items():
+        cells = [row, *(f"{_mean(by_entity, measure):.3f}" for measure in measures)]
+        print("| " + " | ".join(cells) + " |", file=out)
