@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -139,3 +141,9 @@ class RealNVP(nn.Module):
         """Map (…, n) to (…, n); also give log|det|, (…)."""
         pairs = zip(self.linear, self.coupling, strict=True)
         return chain(nn.ModuleList(flow for pair in pairs for flow in pair), x)
+
+    def hidden_weights(self) -> Iterator[Tensor]:
+        """Give the weights of the couplings' hidden layers."""
+        for coupling in self.coupling:
+            assert isinstance(coupling, AffineCoupling)
+            yield coupling.hidden.weight
