@@ -165,6 +165,10 @@ def test_preparation_refuses_what_it_cannot_use() -> None:
         Preparation().apply(ok)
     with pytest.raises(DataError, match=r"no value at all in 'b'.*--ignore b"):
         Preparation().fit(as_table(pl.DataFrame({"a": [1.0], "b": [None]})))
+    twice = pl.DataFrame({"time": [0, 0, 1, 1], "a": [1, None, 1, None], "b": [None, 2, None, 2]})
+    with pytest.raises(DataError, match=r"no value at all in 'a' once rows at the same time"):
+        Preparation().fit(as_table(twice))
+    Preparation(duplicates="mean").fit(as_table(twice))
     fitted = Preparation().fit(ok)
     with pytest.raises(DataError, match=r"missing: 'b'; extra: 'c'"):
         fitted.apply(as_table(pl.DataFrame({"a": [1.0], "c": [2.0]})))
@@ -230,6 +234,9 @@ def test_results_that_do_not_fit_their_table() -> None:
     fitted = Preparation(resample=1).fit(table)
     with pytest.raises(DataError, match="needs a time column"):
         fitted.apply(as_table(np.zeros(3)))
+    dated = pl.DataFrame({"time": ["2024-01-01", "2024-01-02"], "a": [1.0, 2.0]})
+    with pytest.raises(DataError, match=r"'time', a number"):
+        fitted.apply(as_table(dated))
 
 
 def test_a_grid_far_too_fine_is_refused_before_it_takes_memory() -> None:

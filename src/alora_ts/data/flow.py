@@ -17,7 +17,7 @@ from alora_ts.data.scaling import CLIP, Standardiser
 from alora_ts.errors import DataError
 from alora_ts.progress import Report, Step
 
-__all__ = ["Flow", "FlowRules", "Piece", "aligned_rows", "empty_columns"]
+__all__ = ["Flow", "FlowRules", "Piece", "aligned_rows", "refuse_empty"]
 
 _CHUNK = 8192
 
@@ -290,20 +290,28 @@ def _has_data(values: NDArray[Any]) -> NDArray[np.bool_] | None:
     return None if found.all() else found
 
 
-def empty_columns(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say which columns hold no value at all.
+def refuse_empty(values: NDArray[Any], table: Table) -> None:
+    """Raise a DataError that names the columns of aligned rows without any value.
 
     Examples
     --------
-    >>> empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
-    array([False,  True])
+    >>> refuse_empty(np.array([[1.0, np.nan]]), Table(np.ones((1, 2)), ("flow", "speed")))
+    Traceback (most recent call last):
+    ...
+    alora_ts.errors.DataError: the table: no value at all in 'speed'; leave it out with ...
     """
     empty = np.ones(values.shape[1], bool)
     for start in range(0, len(values), _CHUNK):
         empty &= np.isnan(values[start : start + _CHUNK]).all(axis=0)
         if not empty.any():
-            break
-    return empty
+            return
+    names = [table.variables[at] for at in np.flatnonzero(empty)]
+    lost = "" if len(values) == len(table) else " once rows at the same time are made one"
+    raise DataError(
+        f"{table.source}: no value at all in {', '.join(map(repr, names))}{lost}; leave "
+        f"{'them' if len(names) > 1 else 'it'} out with ignore={names} "
+        f"(--ignore {','.join(names)})"
+    )
 
 
 def _room(values: NDArray[Any], plan: Alignment, *, overwrite: bool) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.align import Clock, Duplicates, OutOfOrder, Rules, align
 from alora_ts.data.fitted import Fitted, Tally
-from alora_ts.data.flow import Flow, FlowRules, aligned_rows, empty_columns
+from alora_ts.data.flow import Flow, FlowRules, aligned_rows, refuse_empty
 from alora_ts.data.frames import Choices, Known
 from alora_ts.data.options import PrepareOptions
 from alora_ts.data.prepared import Prepared
@@ -150,13 +150,6 @@ class Preparation:
         DataError
             When a variable has no value at all, or the times break a rule.
         """
-        empty = [table.variables[at] for at in np.flatnonzero(empty_columns(table.values))]
-        if empty:
-            raise DataError(
-                f"{table.source}: no value at all in {', '.join(map(repr, empty))}; leave "
-                f"{'them' if len(empty) > 1 else 'it'} out with ignore={empty} "
-                f"(--ignore {','.join(empty)})"
-            )
         if table.timestamps is None and self.options.resample is not None:
             raise DataError(
                 f"{table.source}: resample= needs a time column; name it with time= (--time), or "
@@ -191,6 +184,7 @@ class Preparation:
             values = np.empty((len(plan.ticks), len(table.variables)), values.dtype)
             for start, stop, rows in aligned_rows(table.values, plan):
                 values[start:stop] = rows
+        refuse_empty(values, table)
         with reporting(progress if values.size >= _SHOWN_CELLS else False) as report:
             standardiser = fit_standardiser(
                 values,
@@ -317,9 +311,10 @@ class Preparation:
             interpolation in chunks has no limit.
         """
         known = self.fitted
-        if self.options.resample is not None and first.timestamps is None:
+        if self.options.resample is not None and time_kind(first) != known.time:
             raise DataError(
-                f"{first.source}: resample= needs a time column; name it with time= (--time)"
+                f"{first.source}: resample= needs a time column like that of the training data "
+                f"({known.time_name!r}, a {known.time}); name it with time= (--time)"
             )
         if chunked and self.options.missing == "interpolate" and self.options.missing_limit is None:
             raise DataError(
