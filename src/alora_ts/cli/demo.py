@@ -41,8 +41,9 @@ def demo(
         columns = dict(zip(plant.variables, rows.T, strict=True))
         write_table(pl.DataFrame({"time": stamps, **columns}), folder / name)
     out.print(
-        f"A simulated plant: {len(plant.variables)} signals, {len(plant.train):,} normal rows, "
-        f"{len(plant.test):,} rows with {len(plant.faults)} faults (in {folder})."
+        f"A simulated plant in {folder}/: {len(plant.variables)} signals, one row a minute;\n"
+        f"normal.csv has {len(plant.train):,} normal rows, today.csv {len(plant.test):,} rows with "
+        f"{len(plant.faults)} faults."
     )
     model = ALoRa(seed=seed).fit(folder / "normal.csv")
     model.save(folder / "plant.alora")
@@ -56,32 +57,37 @@ def _compare(plant: SyntheticDataset, diagnosis: Diagnosis) -> None:
     """Print what was injected beside what was found."""
     from rich.table import Table
 
-    table = Table(title="what was injected, and what was found")
-    for heading in ("fault", "from", "true origin", "found after", "first culprits", "origin is"):
-        table.add_column(heading)
+    table = Table(title="what was injected, and what was found", show_lines=True)
+    for heading in (
+        "fault and its origin",
+        "found after",
+        "culprits of the worst incident",
+        "origin",
+    ):
+        table.add_column(heading, overflow="fold")
     matched: set[int] = set()
     for fault in plant.faults:
-        found = [
-            (number, incident)
+        found = {
+            number: incident
             for number, incident in enumerate(diagnosis.incidents)
             if incident.start < fault.end and incident.end > fault.start
-        ]
-        matched |= {number for number, _ in found}
+        }
+        matched |= set(found)
         origin = plant.variables[fault.origin]
         begin = str(plant.test_timestamps[fault.start])[:16].replace("T", " ")
+        what = f"{fault.kind}\n{origin}\n{begin}"
         if not found:
-            table.add_row(fault.kind, begin, origin, "missed", "", "")
+            table.add_row(what, "missed", "", "")
             continue
-        first = found[0][1]
-        worst = max((incident for _, incident in found), key=lambda incident: incident.score)
-        delay = f"{max(0, first.start - fault.start)} rows"
+        delay = max(0, min(incident.start for incident in found.values()) - fault.start)
+        worst = max(found.values(), key=lambda incident: incident.score)
         names = [culprit.variable for culprit in worst.culprits]
-        place = f"no. {names.index(origin) + 1}" if origin in names else "-"
-        table.add_row(fault.kind, begin, origin, delay, _leading(worst), place)
+        place = f"no. {names.index(origin) + 1}" if origin in names else "not listed"
+        table.add_row(what, f"{delay} min", _leading(worst), place)
     console().print(table)
     others = len(diagnosis.incidents) - len(matched)
-    console().print(f"{others} incident(s) outside the faults.")
+    console().print(f"{others} incident(s) while no fault was at work.")
 
 
 def _leading(incident: Incident) -> str:
-    return ", ".join(f"{c.variable} {c.share:.0%}" for c in incident.culprits[:3])
+    return "\n".join(f"{c.share:>4.0%} {c.variable} {c.direction}" for c in incident.culprits[:3])
