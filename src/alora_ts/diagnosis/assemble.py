@@ -64,12 +64,14 @@ def build_incidents(
         enough = int(np.searchsorted(np.cumsum(part[order]), _LISTED_SHARE)) + 1
         culprits = []
         for at in order[: min(enough, _LISTED_AT_MOST)]:
-            worst = int(np.argmax(np.abs(deviation[:, at])))
+            # The side it was on for most of the incident; a rebound at its end must not decide.
+            side = 1.0 if deviation[:, at].sum() >= 0 else -1.0
+            worst = int(np.argmax(side * deviation[:, at]))
             culprits.append(
                 Culprit(
                     variable=variables[at],
                     share=float(part[at]),
-                    direction="above" if deviation[worst, at] >= 0 else "below",
+                    direction="above" if side > 0 else "below",
                     value=float(values[rows[worst], at]),
                     expected=float(expected[rows[worst], at]),
                 )

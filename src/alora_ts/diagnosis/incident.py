@@ -30,9 +30,9 @@ class Culprit:
         Its part of the localization score; the shares of all variables sum to 1, of which only
         the largest are listed.
     direction : {"above", "below"}
-        On which side of its expected value it was, where it deviated most.
+        On which side of its expected value it was over the alarming rows.
     value, expected : float
-        Both at that moment, in the variable's own unit.
+        Both where it deviated most to that side, in the variable's own unit.
     """
 
     variable: str
