@@ -17,11 +17,12 @@ __all__ = ["Windows", "plan_padded", "plan_strided", "score_ends", "score_positi
 
 
 def plan_strided(rows: Rows, window: int, stride: int = 1) -> WindowPlan:
-    """Plan windows whose ends are ``stride`` rows apart and that cover every row.
+    """Plan windows whose ends are ``stride`` rows apart, the last row of each segment included.
 
     In each segment the first window ends at its row T − 1 and the last at its last row. A row
     belongs to the first window that ends at or after it; with ``stride=1`` that is the window that
-    ends at the row, with ``stride=window`` the windows tile the segment.
+    ends at the row, with ``stride=window`` the windows tile the segment, with more they leave rows
+    out, which suits training but not scoring.
 
     Examples
     --------
