@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -41,25 +43,22 @@ def test_every_window_is_shown_once_an_epoch() -> None:
     )
     assert done == 2
     assert [len(batch) for batch in seen] == [3, 3, 1] * 2
-    assert sorted(sum(seen[:3], [])) == sorted(sum(seen[3:], [])) == list(range(7))
+    shown = [sorted(itertools.chain(*part)) for part in (seen[:3], seen[3:])]
+    assert shown == [list(range(7))] * 2
     assert seen[:3] != seen[3:]
     assert (steps[-1].done, steps[-1].total) == (15, 15)
 
 
 def test_training_stops_at_a_loss_that_is_no_number() -> None:
     weight = nn.Parameter(torch.tensor(1.0))
-    step = AdamStep([weight], lambda batch: weight * torch.nan, rate=0.1)
+    step = AdamStep([weight], lambda _: weight * torch.nan, rate=0.1)
     with pytest.raises(TrainingError, match="no longer finite"):
         step(torch.zeros(1))
     assert weight.item() == 1.0
 
 
 def test_gradients_are_clipped_tensor_by_tensor() -> None:
-    weights = [
-        nn.Parameter(torch.zeros(2)),
-        nn.Parameter(torch.zeros(2)),
-        nn.Parameter(torch.ones(1)),
-    ]
+    weights = [nn.Parameter(torch.zeros(size)) for size in (2, 2, 1)]
 
     def loss(batch: Tensor) -> Tensor:
         return 100.0 * weights[0].sum() + 1e-3 * weights[1].sum() + batch.sum()
