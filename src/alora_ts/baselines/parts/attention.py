@@ -1,4 +1,4 @@
-"""Softmax self-attention with a free inner width, and the post-norm layer made of it.
+"""Softmax self-attention with a free inner width, and the post-norm blocks made of it.
 
 Tokens may be time steps or variables; the caller decides what the token axis means.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["PostNormLayer", "SelfAttention", "split_heads"]
+__all__ = ["AttentionBlock", "FeedForwardBlock", "PostNormLayer", "SelfAttention", "split_heads"]
 
 
 def split_heads(projected: Tensor, heads: int) -> Tensor:
@@ -57,8 +57,58 @@ class SelfAttention(nn.Module):
         return self.out(mixed), weights
 
 
+class AttentionBlock(nn.Module):
+    """Attention added to its input and normalised after.
+
+    Parameters
+    ----------
+    dim, inner, heads : int
+        As in :class:`SelfAttention`.
+    dropout : float
+        Applied to the attention's output while training.
+    """
+
+    def __init__(self, dim: int, *, inner: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attention = SelfAttention(dim, inner=inner, heads=heads)
+        self.norm = nn.LayerNorm(dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Transform (B, N, dim) to (B, N, dim); also give the weights (B, H, N, N)."""
+        attended, weights = self.attention(tokens)
+        return self.norm(tokens + self.dropout(attended)), weights
+
+
+class FeedForwardBlock(nn.Module):
+    """A GELU feed-forward net added to its input and normalised after.
+
+    Parameters
+    ----------
+    dim : int
+        Features of a token.
+    hidden : int
+        Width of the hidden layer.
+    dropout : float
+        Applied to the hidden layer and to the output while training.
+    """
+
+    def __init__(self, dim: int, *, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.expand = nn.Linear(dim, hidden)
+        self.contract = nn.Linear(hidden, dim)
+        self.norm = nn.LayerNorm(dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Transform (B, N, dim) to (B, N, dim)."""
+        hidden = self.dropout(functional.gelu(self.expand(tokens)))
+        fed: Tensor = self.norm(tokens + self.dropout(self.contract(hidden)))
+        return fed
+
+
 class PostNormLayer(nn.Module):
-    """Attention, then a GELU feed-forward block, each added to its input and normalised after.
+    """An attention block, then a feed-forward block.
 
     Parameters
     ----------
@@ -67,23 +117,17 @@ class PostNormLayer(nn.Module):
     feed_forward : int
         Width of the hidden layer.
     dropout : float
-        Applied to both branches and to the hidden layer while training.
+        As in both blocks.
     """
 
     def __init__(
         self, dim: int, *, inner: int, heads: int, feed_forward: int, dropout: float
     ) -> None:
         super().__init__()
-        self.attention = SelfAttention(dim, inner=inner, heads=heads)
-        self.norm_attention = nn.LayerNorm(dim)
-        self.expand = nn.Linear(dim, feed_forward)
-        self.contract = nn.Linear(feed_forward, dim)
-        self.norm_output = nn.LayerNorm(dim)
-        self.dropout = nn.Dropout(dropout)
+        self.attend = AttentionBlock(dim, inner=inner, heads=heads, dropout=dropout)
+        self.feed = FeedForwardBlock(dim, hidden=feed_forward, dropout=dropout)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Transform (B, N, dim) to (B, N, dim); also give the weights (B, H, N, N)."""
-        attended, weights = self.attention(tokens)
-        tokens = self.norm_attention(tokens + self.dropout(attended))
-        hidden = self.dropout(functional.gelu(self.expand(tokens)))
-        return self.norm_output(tokens + self.dropout(self.contract(hidden))), weights
+        attended, weights = self.attend(tokens)
+        return self.feed(attended), weights
