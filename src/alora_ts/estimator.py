@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
@@ -18,6 +18,7 @@ from alora_ts.data.options import PrepareOptions
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.errors import ArtifactError, NotFittedError
 from alora_ts.learning import Callback, TrainingOptions
+from alora_ts.model.chunks import ScoredChunk, score_chunks
 from alora_ts.model.diagnose import diagnose
 from alora_ts.model.fit import FitOptions, fit_model
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel
@@ -312,6 +313,36 @@ time_norm, causal
         model, table = self._fitted(), self._table(X)
         with use_threads(self.threads), reporting(progress) as report:
             return score(model, table, segments=segments, report=report)
+
+    def score_chunks(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        rows: int = 65_536,
+        time: str | None = None,
+        progress: Progress = None,
+    ) -> Iterator[ScoredChunk]:
+        """Score files larger than memory, a chunk of rows at a time.
+
+        Parameters
+        ----------
+        source : path
+            CSV or Parquet, a folder or a glob, rows in the order of time.
+        rows : int
+            How many rows to read at once.
+        time : str, optional
+            The time column, where it has another name than in training.
+        progress : bool, callable or None
+            None shows a bar on a terminal.
+
+        Yields
+        ------
+        ScoredChunk
+            Together they hold every row once, in order, with exactly the scores of one pass.
+        """
+        model = self._fitted()
+        with use_threads(self.threads):
+            yield from score_chunks(model, source, rows=rows, time=time, progress=progress)
 
     def score_variables(
         self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None

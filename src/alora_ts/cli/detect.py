@@ -11,6 +11,7 @@ from alora_ts.cli.common import ModelArgument, TimeOption, console, refuse_early
 
 if TYPE_CHECKING:
     from alora_ts.diagnosis import Diagnosis
+    from alora_ts.estimator import ALoRa
 
 FAILED_ON_ANOMALY = 3
 
@@ -41,6 +42,13 @@ def detect(
         bool, typer.Option("--variables", help="Add each variable's localization score to OUT.")
     ] = False,
     time: TimeOption = None,
+    chunk_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Read so many rows at once, for files larger than memory; writes OUT only.",
+            min=1,
+        ),
+    ] = None,
     fail_on_anomaly: Annotated[
         bool, typer.Option("--fail-on-anomaly", help="Exit with 3 if there is an incident.")
     ] = False,
@@ -52,7 +60,6 @@ def detect(
     Example: `alora-ts detect plant.alora today.csv -o scores.csv --report today.html`
     """
     from alora_ts.data.write import check_writable, write_table
-    from alora_ts.files import write_atomically
 
     for path in (output, incidents):
         refuse_early(path)
@@ -63,25 +70,52 @@ def detect(
 
     estimator = load(model)
     estimator.threads = threads
+    if chunk_rows is not None:
+        alarms = _detect_in_chunks(estimator, data, output, chunk_rows, time, quiet=quiet)
+        if fail_on_anomaly and alarms:
+            raise typer.Exit(FAILED_ON_ANOMALY)
+        return
     table = estimator.model_.preparation.read(data, time=time)
     diagnosis = estimator.diagnose(table, progress=False if quiet else None)
     if output is not None:
-        if output.suffix.lower() == ".json":
-            with write_atomically(output) as part:
-                part.write_text(diagnosis.to_json())
-        else:
-            write_table(diagnosis.to_frame(variables=variables), output)
+        _write_scores(diagnosis, output, variables=variables)
     if incidents is not None:
         write_table(diagnosis.incidents_frame(), incidents)
     if report is not None:
         diagnosis.report(report, title=data.name)
     if not quiet:
         print_diagnosis(diagnosis)
-        for path in (output, incidents, report):
-            if path is not None:
-                console().print(f"Wrote {path}", markup=False)
+        for path in filter(None, (output, incidents, report)):
+            console().print(f"Wrote {path}", markup=False)
     if fail_on_anomaly and diagnosis.incidents:
         raise typer.Exit(FAILED_ON_ANOMALY)
+
+
+def _write_scores(diagnosis: Diagnosis, output: Path, *, variables: bool) -> None:
+    from alora_ts.data.write import write_table
+    from alora_ts.files import write_atomically
+
+    if output.suffix.lower() == ".json":
+        with write_atomically(output) as part:
+            part.write_text(diagnosis.to_json())
+    else:
+        write_table(diagnosis.to_frame(variables=variables), output)
+
+
+def _detect_in_chunks(
+    estimator: ALoRa, data: Path, output: Path | None, rows: int, time: str | None, *, quiet: bool
+) -> int:
+    from alora_ts.errors import AloraError
+    from alora_ts.model.chunks import write_chunks
+
+    if output is None:
+        raise AloraError("--chunk-rows writes scores as they come; say where to with -o")
+    progress = False if quiet else None
+    chunks = estimator.score_chunks(data, rows=rows, time=time, progress=progress)
+    alarms = write_chunks(chunks, output)
+    if not quiet:
+        console().print(f"{alarms:,} alarming row(s). Wrote {output}", markup=False)
+    return alarms
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:

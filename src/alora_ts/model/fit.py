@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import get_args
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.network.pairs import Correlation
 from alora_ts.progress import Report
 from alora_ts.scoring import CalibrationOptions, Engine, calibrate
+from alora_ts.scoring.rules import Scoring
 
 __all__ = ["FitOptions", "fit_model"]
 
@@ -57,6 +59,9 @@ class FitOptions:
         for name, (value, least) in at_least.items():
             if value < least:
                 raise AloraError(f"{name}={value} is too small; give at least {least}")
+        scoring = self.calibration.scoring
+        if scoring not in get_args(Scoring):
+            raise AloraError(f"unknown scoring {scoring!r}{nearest(scoring, get_args(Scoring))}")
         if self.diagnosis.localization not in FORMS:
             raise AloraError(
                 f"unknown localization {self.diagnosis.localization!r}"

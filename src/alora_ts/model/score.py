@@ -11,7 +11,7 @@ from alora_ts.progress import Report
 from alora_ts.scoring import walk
 from alora_ts.scoring.rules import memory_segments
 
-__all__ = ["score"]
+__all__ = ["score", "score_prepared"]
 
 
 def score(
@@ -23,6 +23,19 @@ def score(
 ) -> NDArray[np.float64]:
     """Calibrated score of each row, (N,); more than 1 alarms."""
     prepared, values, borders = model.prepare(table, segments)
+    calibrated = score_prepared(model, values, borders, report=report)
+    answered: NDArray[np.float64] = calibrated[prepared.rows]
+    return answered
+
+
+def score_prepared(
+    model: FittedModel,
+    values: NDArray[np.float32],
+    segments: NDArray[np.integer],
+    *,
+    report: Report,
+) -> NDArray[np.float64]:
+    """Calibrated score of each prepared row, (M,)."""
     calibration = model.calibration
     total = np.empty(len(values))
     rank = np.empty(len(values), dtype=np.int16)
@@ -30,7 +43,7 @@ def score(
     for part in walk(
         model.engine,
         values,
-        borders,
+        segments,
         window=model.window,
         rank_level=calibration.rank_level,
         report=report,
@@ -38,6 +51,6 @@ def score(
         residual = values[part.rows] - part.expected
         total[part.rows] = calibration.rule.error(residual).sum(1)
         rank[part.rows], warm_up[part.rows] = part.rank, part.warm_up
-    raw = calibration.rule.raw(total, rank, memory_segments(borders, warm_up))
-    calibrated: NDArray[np.float64] = raw[prepared.rows] / calibration.threshold.value
+    raw = calibration.rule.raw(total, rank, memory_segments(segments, warm_up))
+    calibrated: NDArray[np.float64] = raw / calibration.threshold.value
     return calibrated

@@ -1,0 +1,51 @@
+"""Scores in chunks are the scores of one pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from alora_ts import ALoRa
+from alora_ts.errors import AloraError
+from alora_ts.model.chunks import write_chunks
+from tests.model.test_estimator import QUICK, plant
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    x = plant(400, seed=4)
+    x[200:215, 1] += 9
+    x[50, 2] = np.nan
+    start = np.datetime64("2026-03-01T00:00", "us")
+    stamps = start + np.arange(400).astype("timedelta64[m]")
+    stamps[300:] += np.timedelta64(5, "h")  # a gap
+    return pl.DataFrame({"time": stamps, **{f"x{i}": x[:, i] for i in range(5)}})
+
+
+@pytest.fixture(scope="module", params=[1, 2, 5], ids="smoothing {}".format)
+def model(request: pytest.FixtureRequest, table: pl.DataFrame) -> ALoRa:
+    return ALoRa(**{**QUICK, "epochs": 1, "epoch_windows": 64}, smoothing=request.param).fit(table)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 1000])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_any_chunking_gives_the_scores_of_one_pass(
+    model: ALoRa, table: pl.DataFrame, tmp_path: Path, rows: int, suffix: str
+) -> None:
+    source = tmp_path / f"data.{suffix}"
+    table.write_csv(source) if suffix == "csv" else table.write_parquet(source)
+    out = tmp_path / f"scores.{suffix}"
+    alarms = write_chunks(model.score_chunks(source, rows=rows), out)
+    written = pl.read_csv(out) if suffix == "csv" else pl.read_parquet(out)
+    whole = model.score(table)
+    np.testing.assert_allclose(written["score"].to_numpy(), whole, rtol=1e-5)
+    assert alarms == written["is_anomaly"].sum()
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([source.name, out.name])
+
+
+def test_other_suffixes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(AloraError, match="in chunks"):
+        write_chunks([], tmp_path / "scores.json")
