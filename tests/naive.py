@@ -118,3 +118,48 @@ def incidents(
         else:
             found.append([row, row])
     return [(start, last + 1) for start, last in found if last + 1 - start >= minimum]
+
+
+def rank(matrix: Array, level: float) -> int:
+    """Eq. 10, one matrix, in double precision."""
+    sigma = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)
+    return int(sum(s > level for s in sigma))
+
+
+def causal_mean(series: Array, width: int, segments: NDArray[np.integer] | None) -> Array:
+    """Mean of a row and the rows before it in its segment, row by row."""
+    means = []
+    for t in range(len(series)):
+        past = [series[t]]
+        while len(past) < width and t - len(past) >= 0:
+            if segments is not None and segments[t - len(past)] != segments[t]:
+                break
+            past.append(series[t - len(past)])
+        means.append(np.mean(np.array(past, dtype=np.float64), axis=0))
+    return np.array(means)
+
+
+def evidence(
+    network: ALoRaT, values: Array, segments: NDArray[np.integer], level: float
+) -> tuple[Array, list[int], list[bool]]:
+    """Expected value, rank and warm-up of every row, one row at a time.
+
+    A row is judged by the window that ends at it; the first rows of a segment by its first
+    window; a segment shorter than a window is continued to the left with its first row.
+    """
+    width = network.architecture.window
+    expected, ranks, warm_up = [], [], []
+    for t in range(len(values)):
+        start = t
+        while start > 0 and segments[start - 1] == segments[t]:
+            start -= 1
+        stop = t
+        while stop + 1 < len(values) and segments[stop + 1] == segments[t]:
+            stop += 1
+        end = min(max(t, start + width - 1), stop)
+        rows = [max(row, start) for row in range(end - width + 1, end + 1)]
+        reconstruction, attention = forward(network, values[rows])
+        expected.append(reconstruction[width - 1 - (end - t)])
+        ranks.append(rank(attention, level))
+        warm_up.append(t - start < width - 1)
+    return np.array(expected), ranks, warm_up

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from alora_ts.errors import TrainingError
 from alora_ts.learning.callbacks import Callback, EpochEnd
@@ -87,8 +87,9 @@ def train(
             error = penalty = 0.0
             for _ in range(steps_per_epoch):
                 which = np.fromiter(itertools.islice(order, batch), dtype=np.int64)
-                loss = objective(network, training.take(which), options)
-                _guard(loss, variables)
+                windows = training.take(which)
+                loss = objective(network, windows, options)
+                _guard(loss, windows, variables)
                 optimiser.zero_grad(set_to_none=True)
                 loss.total.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(network.parameters(), options.gradient_clip)
@@ -145,11 +146,13 @@ def _rate_factor(step: int, total: int) -> float:
     return warm * 0.5 * (1 + math.cos(math.pi * step / total))
 
 
-def _guard(loss: Loss, variables: Sequence[str]) -> None:
+def _guard(loss: Loss, windows: Tensor, variables: Sequence[str]) -> None:
     if torch.isfinite(loss.total):
         return
-    finite = torch.isfinite(loss.squares)
-    worst = int(torch.where(finite, loss.squares, torch.inf).argmax())
+    # Attention spreads a NaN over all reconstructed variables; the inputs still tell them apart.
+    extreme = windows.abs().amax((0, 1)).nan_to_num(nan=torch.inf)
+    extreme[torch.isfinite(loss.squares)] = -1
+    worst = int(extreme.argmax())
     raise TrainingError(
         f"training stopped: the loss is no longer finite, first seen in variable "
         f"{variables[worst]!r}. Look for extreme values there, use scaling='robust', or lower "

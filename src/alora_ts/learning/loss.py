@@ -48,6 +48,9 @@ def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Los
     encoding = network(windows, per_head=by_head)
     squares = (encoding.reconstruction - windows).square().mean((0, 1))
     error = squares.mean()
+    if not torch.isfinite(error):
+        # The SVD would refuse such matrices in words that name no variable; the loop does.
+        return Loss(error, error, torch.full_like(error, torch.nan), squares)
     if options.penalty == "authors":
         # Their slice [r:] meets the batch axis: window 0 is spared instead of σ1.
         per_layer = [low_rank_penalty(s, kept=0)[1:].sum() for s in encoding.attention]

@@ -1,0 +1,50 @@
+"""Small networks of many shapes."""
+
+from __future__ import annotations
+
+import torch
+
+from alora_ts.network import ALoRaT, Architecture
+
+SHAPES = {
+    "default": (6, 40, {}),
+    "wide enough to stay folded": (3, 100, {"heads": 2}),
+    "learned lags": (5, 30, {"kernel": "learned"}),
+    "learned lags, wide kernel": (4, 30, {"kernel": "learned", "kernel_width": 5}),
+    "no neighbours": (5, 30, {"kernel_width": 1}),
+    "edge padding": (5, 30, {"padding": "edge"}),
+    "edge padding, learned": (5, 30, {"padding": "edge", "kernel": "learned"}),
+    "dense embedding": (5, 30, {"embedding": "dense"}),
+    "heads do not divide the width": (5, 29, {"heads": 4}),
+    "one head": (5, 30, {"heads": 1}),
+    "fewer embedded series than heads": (5, 3, {}),
+    "one layer": (5, 30, {"layers": 1}),
+    "two layers": (5, 30, {"layers": 2}),
+    "five layers": (5, 30, {"layers": 5}),
+    "causal": (5, 30, {"causal": True}),
+    "more variables than embedded series": (40, 16, {}),
+    "one variable": (1, 16, {"heads": 2}),
+    "window of two": (5, 30, {"window": 2}),
+}
+
+NOT_FOLDED = {
+    "positions": {"positional": True},
+    "feed-forward": {"feed_forward": True},
+    "activation": {"activation": "gelu"},
+    "time norm": {"time_norm": True},
+    "no skip": {"skip": False},
+}
+
+
+def build(d: int, embedded: int, **how: object) -> ALoRaT:
+    """A network with sharp attention, so that windows and heads differ visibly."""
+    torch.manual_seed(d * 1000 + embedded)
+    pairs = torch.randint(0, d, (embedded, 2))
+    architecture = Architecture(**{"window": 7, **how})  # type: ignore[arg-type]
+    network = ALoRaT(pairs, variables=d, architecture=architecture).eval()
+    with torch.no_grad():
+        for layer in network.blocks:
+            layer.query_key_value.weight *= 2.5
+            layer.query_key_value.bias.uniform_(-0.5, 0.5)
+            layer.project.bias.uniform_(-0.5, 0.5)
+    return network
