@@ -10,7 +10,7 @@ import typer
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="List, describe, fetch and check the benchmark datasets.",
+    help="List, describe, fetch and check the benchmark datasets.\n\nExample: `alora-ts data list`",
 )
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as SMD.")]

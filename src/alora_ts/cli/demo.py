@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alora_ts.cli.common import console
+from alora_ts.errors import AloraError
 
 if TYPE_CHECKING:
     from alora_ts.datasets.synthetic_dataset import SyntheticDataset
@@ -32,7 +33,12 @@ def demo(
     from alora_ts.estimator import ALoRa
 
     out = console()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AloraError(
+            f"cannot write into {folder}: {error.strerror}; give the name of a new folder"
+        ) from error
     plant = make("plant", seed=seed)
     for name, rows, stamps in (
         ("normal.csv", plant.train, plant.train_timestamps),

@@ -101,6 +101,8 @@ def fit(
         ignore=split_names(ignore),
         progress=False if quiet else None,
     )
+    if model.model_.training.stopped == "interrupted" and not model.model_.training.error:
+        raise KeyboardInterrupt  # no epoch was finished, so no weights are worth keeping
     model.save(output)
     if quiet:
         return

@@ -7,7 +7,6 @@ functions, so that ``alora-ts --help`` answers at once.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -19,6 +18,8 @@ from alora_ts.cli.detect import detect
 from alora_ts.cli.evaluate import evaluate
 from alora_ts.cli.explain import explain, info
 from alora_ts.cli.fit import fit
+
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="alora-ts",
@@ -64,10 +65,8 @@ def run() -> None:
     except AloraError as error:
         typer.secho(f"alora-ts: {error}", fg=typer.colors.RED, err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        typer.secho("alora-ts: interrupted; nothing was left half-written", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader (head, less) left; closing quietly is what a filter does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except SystemExit as stop:
+        # typer turns Ctrl-C into this code without a word.
+        if stop.code == _INTERRUPTED:
+            typer.secho("alora-ts: interrupted; nothing was left half-written", err=True)
+        raise
