@@ -22,6 +22,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "draws": 2,
     },
     "omnianomaly": {"window": 8, "width": 8, "flows": 2, "epochs": 2},
+    "d3r": {"window": 8, "width": 8, "heads": 2, "feed_forward": 8, "reach": 3, "epochs": 1},
     "sarad": {"window": 8, "width": 8, "heads": 2, "feed_forward": 8, "epochs": 1},
     "isolation-forest": {"trees": 20},
     "memto": {"window": 20, "stride": 10, "width": 8, "heads": 2, "epochs": 2, "items": 4},

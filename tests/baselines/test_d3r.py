@@ -20,7 +20,8 @@ SMALL = {
     "learning_rate": 3e-3,
     "dropout": 0.0,
     "epochs": 12,
-    "stride": 2,
+    "batch_size": 32,
+    "stride": 3,
 }
 
 

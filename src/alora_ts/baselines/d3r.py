@@ -81,7 +81,16 @@ class D3R(TorchDetector[D3RNetwork]):
     capabilities: ClassVar[Capabilities] = Capabilities(needs_gpu=True)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {},
-        "cpu": {"width": 64, "heads": 4, "feed_forward": 128, "stride": 8},
+        "cpu": {
+            "window": 32,
+            "reach": 10,
+            "width": 64,
+            "heads": 4,
+            "feed_forward": 128,
+            "learning_rate": 1e-3,
+            "batch_size": 32,
+            "stride": 8,
+        },
     }
 
     def _least_rows(self) -> int:

@@ -28,6 +28,7 @@ _METHODS = {
     "dcdetector": "dcdetector.DCdetector",
     "memto": "memto.MEMTO",
     "npsr": "npsr.NPSR",
+    "d3r": "d3r.D3R",
     "sarad": "sarad.SARAD",
     "aerca": "aerca.AERCA",
 }
