@@ -108,7 +108,7 @@ def fit_model(
     window = options.architecture.window
     preparation = Preparation(**asdict(options.preparation)).fit(table)
     prepared = preparation.apply(table)
-    values = limit(prepared.values, options.input_limit)
+    values = limit(prepared.values, options.input_limit, keep=False)
     borders = join_segments(prepared, segments)
     held_back_from = round(len(values) * (1 - options.validation_share))
     if validation is not None:

@@ -103,11 +103,15 @@ class FittedModel:
         return contribution_weights(self.network).reconstruction.double().numpy()
 
     def prepare(
-        self, table: Table, segments: NDArray[np.integer] | None
+        self, table: Table, segments: NDArray[np.integer] | None, *, keep: bool = True
     ) -> tuple[Prepared, NDArray[np.float32], NDArray[np.int64]]:
-        """Prepared rows, the values the network sees, and the segments windows stay in."""
+        """Prepared rows, the values the network sees, and the segments windows stay in.
+
+        With ``keep=False`` the prepared values are limited in place, so that large tables are
+        held once.
+        """
         prepared = self.preparation.apply(table)
-        values = limit(prepared.values, self.input_limit)
+        values = limit(prepared.values, self.input_limit, keep=keep)
         return prepared, values, join_segments(prepared, segments)
 
     def describe(self) -> dict[str, Any]:
@@ -154,9 +158,9 @@ class FittedModel:
         )
 
 
-def limit(values: NDArray[np.float32], most: float) -> NDArray[np.float32]:
-    """Scaled values within ± ``most``."""
-    return np.clip(values, -most, most)
+def limit(values: NDArray[np.float32], most: float, *, keep: bool = True) -> NDArray[np.float32]:
+    """Scaled values within ± ``most``; in place unless the values are to be kept."""
+    return np.clip(values, -most, most, out=None if keep else values)
 
 
 def join_segments(prepared: Prepared, segments: NDArray[np.integer] | None) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ def score(
     report: Report,
 ) -> NDArray[np.float64]:
     """Calibrated score of each row, (N,); more than 1 alarms."""
-    prepared, values, borders = model.prepare(table, segments)
+    prepared, values, borders = model.prepare(table, segments, keep=False)
     calibrated = score_prepared(model, values, borders, report=report)
     answered: NDArray[np.float64] = calibrated[prepared.rows]
     return answered
