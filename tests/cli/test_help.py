@@ -13,6 +13,7 @@ COMMANDS = [
     (),
     ("fit",),
     ("detect",),
+    ("backtest",),
     ("explain",),
     ("info",),
     ("evaluate",),

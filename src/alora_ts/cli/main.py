@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from alora_ts.cli import data
+from alora_ts.cli.backtest import backtest
 from alora_ts.cli.demo import demo
 from alora_ts.cli.detect import detect
 from alora_ts.cli.evaluate import evaluate
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, detect, explain, info, evaluate, demo):
+for command in (fit, detect, backtest, explain, info, evaluate, demo):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

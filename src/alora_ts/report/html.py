@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from html import escape
 from importlib import resources
@@ -36,6 +36,7 @@ def render_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
+    extra: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> Path:
     """Write a self-contained HTML report.
@@ -48,6 +49,8 @@ def render_report(
         The file to write; an existing one is replaced as a whole.
     title : str, optional
         Heading of the page; by default "What happened, and where it began".
+    extra : mapping of str to str, optional
+        Further sections to show below the summary: HTML by heading.
     progress : bool, callable or None
         See :mod:`alora_ts.progress`.
 
@@ -74,12 +77,12 @@ def render_report(
     True
     """
     with reporting(progress) as report, write_atomically(path) as part:
-        page = _page(diagnosis, title or "What happened, and where it began", report)
+        page = _page(diagnosis, title or "What happened, and where it began", extra or {}, report)
         part.write_text(page, encoding="utf-8")
     return Path(path)
 
 
-def _page(diagnosis: Diagnosis, title: str, report: Report) -> str:
+def _page(diagnosis: Diagnosis, title: str, extra: Mapping[str, str], report: Report) -> str:
     clock = Clock.of(diagnosis)
     stories = tell(diagnosis)
     worst = sorted(stories, key=lambda story: -story.incident.score)[:_DETAILED]
@@ -89,6 +92,7 @@ def _page(diagnosis: Diagnosis, title: str, report: Report) -> str:
     assets = resources.files("alora_ts.report") / "assets"
     parts: list[Callable[[], str]] = [
         lambda: _summary_card(diagnosis, stories, clock),
+        *(partial(_card, escape(heading), "", body) for heading, body in extra.items()),
         lambda: _timeline_card(diagnosis, stories, detailed, clock),
         *(partial(incident_section, diagnosis, story, clock) for story in detailed),
         lambda: _relations_card(diagnosis, stories),

@@ -1,0 +1,57 @@
+"""The part of a report that only a backtest has."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from alora_ts.report.moments import number
+
+if TYPE_CHECKING:
+    from alora_ts.backtest.result import Backtest
+
+__all__ = ["backtest_section"]
+
+
+def backtest_section(found: Backtest) -> str:
+    """The rates in a sentence, who led the incidents, and a table of the rounds, as HTML."""
+    leaders = ", ".join(f"{escape(name)} ({count})" for name, count in found.leaders()[:10])
+    led = f"<p>Incidents by their first culprit: {leaders}.</p>" if leaders else ""
+    rows = "".join(
+        f"<tr><td>{place}</td><td>{escape(moment(one.fitted_at))}</td>"
+        f'<td class="n">{one.train_end - one.train_start:,}</td><td class="n">{one.rows:,}</td>'
+        f'<td class="n">{one.alarming_rows:,}</td><td class="n">{one.incidents:,}</td>'
+        f'<td class="n">{number(one.highest)}×</td></tr>'
+        for place, one in enumerate(found.rounds, start=1)
+    )
+    heads = "".join(
+        f'<th scope="col"{" class=n" if right else ""}>{name}</th>'
+        for name, right in (
+            ("Fit", False),
+            ("In service from", False),
+            ("Learned from rows", True),
+            ("Scored rows", True),
+            ("Alarming rows", True),
+            ("Incidents", True),
+            ("Highest", True),
+        )
+    )
+    return (
+        f"<p>{escape(str(found))}.</p>{led}"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Fits"><table>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "<p>Each row was scored by a model fitted on earlier rows only. Relations, data "
+        "preparation and model card below are those of the last fit.</p>"
+    )
+
+
+def moment(time: object) -> str:
+    """A time as people write it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moment(np.datetime64("2026-01-09T10:20:00.000000")), moment(7)
+    ('2026-01-09 10:20:00', '7')
+    """
+    return str(time).removesuffix(".000000").replace("T", " ")

@@ -1,0 +1,164 @@
+"""`alora-ts backtest`: what would have alarmed, had a model been in service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alora_ts.cli.common import TimeOption, console, refuse_early, split_names
+
+if TYPE_CHECKING:
+    from alora_ts.backtest import Backtest
+
+
+def backtest(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="HISTORY",
+            help="Rows in order of time: CSV, Parquet, a folder or a quoted glob.",
+        ),
+    ],
+    *,
+    train: Annotated[
+        str, typer.Option(help="The first part to fit on: 0.5, 5000 (rows) or 14d.")
+    ] = "0.5",
+    refit_every: Annotated[
+        str | None, typer.Option(help="Fit again after so many rows or so long: 1000 or 1d.")
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(help="Learn from the latest rows only: 5000 or 30d. All if not given."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write a score for each row: .csv or .parquet; .json gives everything.",
+        ),
+    ] = None,
+    incidents: Annotated[
+        Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Fit with all settings of this model file."),
+    ] = None,
+    time: TimeOption = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="Use only these columns (comma-separated, repeatable)."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave these columns out (comma-separated, repeatable)."),
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(help="Rows the network looks at.", min=2, show_default="20")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Most passes over the drawn windows.", min=1)
+    ] = None,
+    alarm_share: Annotated[
+        float | None, typer.Option(help="Share of normal rows that may alarm, such as 0.001.")
+    ] = None,
+    alarms_per_day: Annotated[
+        float | None, typer.Option(help="Set the threshold by alarming rows per normal day.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Every random draw comes from it.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Replay HISTORY: fit on its first part, score onward, and say what would have alarmed.
+
+    Example: `alora-ts backtest history.csv --train 14d --refit-every 7d --report backtest.html`
+    """
+    from alora_ts.data.write import check_writable, write_table
+    from alora_ts.files import write_atomically
+
+    for path in (output, incidents):
+        refuse_early(path)
+        if path is not None:
+            check_writable(path)
+    refuse_early(report)
+    from alora_ts.backtest import backtest as replay
+    from alora_ts.estimator import ALoRa, load
+
+    chosen: dict[str, object] = {
+        "window": window,
+        "epochs": epochs,
+        "alarm_share": alarm_share,
+        "seed": seed,
+        "threads": threads,
+    }
+    if alarms_per_day is not None:
+        chosen |= {"threshold": "alarms-per-day", "alarms_per_day": alarms_per_day}
+    settings = ALoRa() if like is None else load(like)
+    settings.set_params(**{name: value for name, value in chosen.items() if value is not None})
+    found = replay(
+        data,
+        model=settings,
+        train=_share(train),
+        refit_every=refit_every,
+        history=history,
+        time=time,
+        columns=split_names(columns) or None,
+        ignore=split_names(ignore),
+        progress=False if quiet else None,
+    )
+    if output is not None:
+        if output.suffix.lower() == ".json":
+            with write_atomically(output) as part:
+                part.write_text(found.to_json())
+        else:
+            write_table(found.to_frame(), output)
+    if incidents is not None:
+        write_table(found.diagnosis.incidents_frame(), incidents)
+    if report is not None:
+        found.report(report, title=f"Backtest of {data.name}")
+    if not quiet:
+        _print(found)
+        for path in (output, incidents, report):
+            if path is not None:
+                console().print(f"Wrote {path}", markup=False)
+
+
+def _share(text: str) -> float | str:
+    """``0.5`` is a share; whatever is no number below 1 is a span."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _print(found: Backtest) -> None:
+    from rich.table import Table
+
+    from alora_ts.backtest.page import moment
+    from alora_ts.cli.detect import print_diagnosis
+
+    out = console()
+    table = Table(title="models in service")
+    for heading in ("from", "to", "learned from", "scored", "alarming", "incidents", "highest"):
+        table.add_column(heading, justify="left" if heading in ("from", "to") else "right")
+    for one in found.rounds:
+        table.add_row(
+            moment(one.fitted_at),
+            moment(one.until),
+            f"{one.train_end - one.train_start:,}",
+            f"{one.rows:,}",
+            f"{one.alarming_rows:,}",
+            f"{one.incidents:,}",
+            f"{one.highest:.1f}",
+        )
+    out.print(table)
+    print_diagnosis(found.diagnosis)
+    if found.incidents:
+        led = ", ".join(f"{name} {count}" for name, count in found.leaders()[:10])
+        out.print(f"Incidents by their first culprit: {led}", markup=False)
+    out.print(f"{found}.", markup=False)
