@@ -41,7 +41,7 @@ def _rows(
         prefix = "" if run["variant"] == "default" else f"{run['variant']} variant: "
         for name, values in run[section].items():
             row = "random" if name.startswith("random") else name
-            table[prefix + row][run["entity"]].append(values)
+            table[prefix + row][run["entity"] or "all channels"].append(values)
     return table
 
 
@@ -59,14 +59,21 @@ def _spread(by_entity: ByEntity, measure: str) -> float:
     return float(np.std(means, ddof=1))
 
 
+def _order(row: str) -> tuple[bool, int]:
+    """Ours first, the authors' variant last."""
+    rows = ("refined", "refined without rank", "AS", "error", "rank", "norm", "pca", "random")
+    name = row.rpartition(": ")[2]
+    return ":" in row, rows.index(name)
+
+
 def _detection(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
     table = _rows(runs, "detection")
-    names = sorted(next(iter(table.values())), key=str)
+    names = sorted({name for by_entity in table.values() for name in by_entity})
     print(f"\n### {dataset}: detection\n", file=out)
     head = ["score", "F1", "± seeds", "AUC-PR", "± seeds", *names]
     print("| " + " | ".join(head) + " |", file=out)
     print("|" + "---|" * len(head), file=out)
-    for row, by_entity in table.items():
+    for row, by_entity in sorted(table.items(), key=lambda item: _order(item[0])):
         cells = [
             row,
             f"{_mean(by_entity, 'f1'):.3f}",
