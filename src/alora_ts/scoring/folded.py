@@ -2,14 +2,18 @@
 
 A score needs the last row of the reconstruction and the last layer's attention matrix. The result
 equals :class:`~alora_ts.network.ALoRaT`'s up to rounding, for networks of the default kind (skip
-connections, no feed-forward, activation, LayerNorm or positions). With u the window after the
-embedding's moving average, of d columns (m·d with learned lags) where the model has D:
+connections, no feed-forward, activation, LayerNorm or positions). Throughout, Z = f·basis +
+constant, where the features f are narrower than Z's D columns as long as possible:
 
-* layer 1 works on Z⁰ = u·W_e, so W_e is multiplied into its projections beforehand;
-* the layer's output is one product, [u, S_1 u, …, S_H u] · M, and while that is narrower than D
-  the next layer's projections absorb M in turn;
+* at first f is the window after the embedding's moving average, d columns (m·d with learned lags);
+* a layer on few features forms its scores as f A_h fᵀ, with A_h = W_Q W_Kᵀ, and only appends S_h f
+  to the features (:class:`_Mixing`);
+* a layer on many features takes queries, keys, values and what the next layer needs of f from one
+  product (:class:`_Valued`); the layer before the last leaves the last one's queries and keys;
 * of the last layer only the last row's values are needed, and they go straight to the d
   reconstructed series.
+
+A bias on the keys adds the same number to a whole row of scores, so the softmax cancels it.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ import torch
 from torch import Tensor
 
 from alora_ts.network import ALoRaT
-from alora_ts.network.attention import attend
+from alora_ts.network.attention import ALoRaLayer
 from alora_ts.network.embedding import pad_time
+from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
 
 __all__ = ["FoldedNetwork", "LastRow"]
 
@@ -44,13 +49,14 @@ class LastRow:
 
 @dataclass(frozen=True)
 class _Affine:
-    """x ↦ x·weight + bias."""
+    """x ↦ x·weight + bias, on the last axis."""
 
     weight: Tensor
     bias: Tensor
 
     def __call__(self, x: Tensor) -> Tensor:
-        return x @ self.weight + self.bias
+        flat = torch.addmm(self.bias, x.reshape(-1, x.shape[-1]), self.weight)
+        return flat.view(*x.shape[:-1], -1)
 
     def after(self, first: Tensor, bias: Tensor) -> _Affine:
         """The map applied to x·first + bias, as one map."""
@@ -58,24 +64,39 @@ class _Affine:
 
 
 @dataclass(frozen=True)
-class _Layer:
-    """One layer, acting on u where Z = u·basis + constant.
+class _Mixing:
+    """A layer whose heads mix the features themselves: f becomes [f, S_1 f, …, S_H f].
 
     Attributes
     ----------
     heads : int
-    query_key : _Affine
-        From u to queries and keys.
-    value : Tensor or None
-        From u to the values of all heads; None where the heads mix u itself.
-    output : Tensor or None
-        From [u, mixed] to the next Z; None where the next layer's projections absorb it.
+    query : _Affine
+        From f to f A_h of all heads, (B, T, H·n).
     """
 
     heads: int
-    query_key: _Affine
-    value: Tensor | None
-    output: Tensor | None
+    query: _Affine
+
+
+@dataclass(frozen=True)
+class _Valued:
+    """A layer with values of its own.
+
+    Attributes
+    ----------
+    heads, inner : int
+        H and H·(D/H).
+    joint : _Affine
+        From f to [queries, keys, values, carry].
+    mix : Tensor of shape (inner, carry)
+        Adds what the heads mixed to the carry: the next layer's input, or the last layer's
+        queries and keys.
+    """
+
+    heads: int
+    inner: int
+    joint: _Affine
+    mix: Tensor
 
 
 class FoldedNetwork:
@@ -88,37 +109,57 @@ class FoldedNetwork:
     """
 
     def __init__(self, network: ALoRaT) -> None:
-        how = network.architecture
-        self._causal = how.causal
         self._embed = network.embed
-        self._average = how.embedding == "pairs" and how.kernel == "average"
-        self._layers: list[_Layer] = []
+        self._causal = network.architecture.causal
+        # With one kernel for all lags the lags are summed first; otherwise they stand side by side.
+        self._average = getattr(network.embed, "kernel", None) == "average"
+        self._layers: list[_Mixing | _Valued] = []
+        self._query_key: _Affine | None = None
         with torch.no_grad():
-            lags = network.embed.lag_weights()
-            basis = lags[0] if self._average else lags.flatten(0, 1)  # (u, D)
-            width = basis.shape[1]
-            constant = torch.zeros(width, dtype=basis.dtype)
-            for layer in network.blocks:
-                inner = layer.project.in_features
-                weight, bias = layer.query_key_value.weight, layer.query_key_value.bias
-                query_key = _Affine(weight[: 2 * inner].T, bias[: 2 * inner])
-                query_key = query_key.after(basis, constant)
-                per_head = layer.value_weights()  # (H, D, D)
-                stacked = torch.cat([basis, *(basis @ each for each in per_head)])
-                shift = layer.project.weight @ bias[2 * inner :] + layer.project.bias
-                constant = constant + constant @ per_head.sum(0) + shift
-                if layer is network.blocks[-1]:
-                    self._layers.append(_Layer(layer.heads, query_key, None, None))
-                    decode = network.decode.weight.T  # (D, d)
-                    self._decode = _Affine(stacked @ decode, network.decode(constant))
-                elif len(stacked) <= width:
-                    self._layers.append(_Layer(layer.heads, query_key, None, None))
-                    basis = stacked
-                else:
-                    value = basis @ weight[2 * inner :].T
-                    output = torch.cat([basis, layer.project.weight.T])
-                    self._layers.append(_Layer(layer.heads, query_key, value, output))
-                    basis = torch.eye(width, dtype=basis.dtype)
+            self._fold(network)
+
+    def _fold(self, network: ALoRaT) -> None:
+        lags = network.embed.lag_weights()
+        basis = lags[0] if self._average else lags.flatten(0, 1)  # (n, D)
+        width = basis.shape[1]
+        constant = torch.zeros(width, dtype=basis.dtype)
+        *before, last = network.blocks
+        for layer in before:
+            projection = _scaled_projection(layer).after(basis, constant)
+            per_head = layer.value_weights()  # (H, D, D)
+            constant = _constant_after(layer, constant)
+            if len(basis) * (1 + layer.heads) <= width:
+                self._layers.append(_Mixing(layer.heads, _bilinear(projection, layer.heads)))
+                basis = torch.cat([basis, *(basis @ each for each in per_head)])
+                continue
+            project = layer.project.weight.T  # (inner, D)
+            if layer is before[-1]:
+                inner = last.project.in_features
+                following = _scaled_projection(last)
+                following = _Affine(following.weight[:, : 2 * inner], following.bias[: 2 * inner])
+                carry, mix = following.after(basis, constant), project @ following.weight
+                basis = torch.cat([basis, project])
+            else:
+                carry, mix = _Affine(basis, torch.zeros_like(constant)), project
+                basis = torch.eye(width, dtype=basis.dtype)
+            inner = layer.project.in_features
+            # The constant holds what the values' bias adds; here it would count twice.
+            projection.bias[2 * inner :] = 0
+            joint = _Affine(
+                torch.cat([projection.weight, carry.weight], 1),
+                torch.cat([projection.bias, carry.bias]),
+            )
+            self._layers.append(_Valued(layer.heads, inner, joint, mix))
+        if not self._layers or isinstance(self._layers[-1], _Mixing):
+            inner = last.project.in_features
+            projection = _scaled_projection(last).after(basis, constant)
+            self._query_key = _Affine(
+                projection.weight[:, : 2 * inner], projection.bias[: 2 * inner]
+            )
+        self._heads = last.heads
+        decode = network.decode.weight.T  # (D, d)
+        decoded = [basis @ decode, *(basis @ (each @ decode) for each in last.value_weights())]
+        self._decode = _Affine(torch.cat(decoded), network.decode(_constant_after(last, constant)))
 
     @staticmethod
     def fits(network: ALoRaT) -> bool:
@@ -130,21 +171,33 @@ class FoldedNetwork:
     @torch.no_grad()
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
-        u = self._neighbourhood(windows)  # (B, T, u)
-        for layer in self._layers[:-1]:
-            attention = self._attend(layer, u)  # (B, H, T, T)
-            if layer.value is None:
-                mixed = attention @ u[:, None]  # (B, H, T, u)
+        features = (self._neighbourhood(windows),)  # side by side they are f, (B, T, n)
+        query_key = None
+        for layer in self._layers:
+            (f,) = features
+            if isinstance(layer, _Mixing):
+                attention = attend_shared(layer.query(f), f, causal=self._causal)  # (B, T·H, T)
+                mixed = torch.bmm(attention, f).view(*f.shape[:2], -1)  # (B, T, H·n)
+                features = (torch.cat([f, mixed], dim=-1),)
+                continue
+            joint = layer.joint(f)  # (B, T, 3·inner + carry)
+            own, carry = joint[..., : 3 * layer.inner], joint[..., 3 * layer.inner :]
+            attention = attend_heads(own, layer.heads, layer.inner, causal=self._causal)
+            mixed = mix_heads(attention, own[..., 2 * layer.inner :])  # (B, T, inner)
+            carry = torch.baddbmm(carry, mixed, layer.mix.expand(len(f), -1, -1))
+            if layer is self._layers[-1]:
+                query_key, features = carry, (f, mixed)
             else:
-                value = (u @ layer.value).view(*u.shape[:2], layer.heads, -1)  # (B, T, H, D/H)
-                mixed = attention @ value.transpose(1, 2)  # (B, H, T, D/H)
-            u = torch.cat([u, mixed.transpose(1, 2).flatten(2)], dim=-1)
-            if layer.output is not None:
-                u = u @ layer.output
-        attention = self._attend(self._layers[-1], u)
-        mixed = attention[:, :, -1] @ u  # (B, H, u)
-        last = torch.cat([u[:, -1:], mixed], dim=1).flatten(1)
-        return LastRow(self._decode(last), attention.mean(1))
+                features = (carry,)
+        if self._query_key is not None:
+            query_key = self._query_key(features[0])
+        assert query_key is not None
+        inner = query_key.shape[-1] // 2
+        attention = attend_heads(query_key, self._heads, inner, causal=self._causal)
+        last = attention[:, :, -1].transpose(0, 1)  # (B, H, T)
+        seen = [torch.cat([f[:, -1:], torch.bmm(last, f)], dim=1) for f in features]
+        expected = self._decode(torch.cat(seen, dim=-1).flatten(1))  # (B, (1+H)·n)
+        return LastRow(expected, attention.mean(0))
 
     def _neighbourhood(self, windows: Tensor) -> Tensor:
         """The rows that feed one embedded row: their sum, or side by side with learned lags."""
@@ -154,8 +207,28 @@ class FoldedNetwork:
         lags = [padded[:, lag : lag + steps] for lag in range(width)]
         return torch.stack(lags).sum(0) if self._average else torch.cat(lags, dim=-1)
 
-    def _attend(self, layer: _Layer, u: Tensor) -> Tensor:
-        batch, steps, _ = u.shape
-        query_key = layer.query_key(u).view(batch, steps, 2, layer.heads, -1)
-        query, key = query_key.permute(2, 0, 3, 1, 4)
-        return attend(query, key, causal=self._causal)
+
+def _scaled_projection(layer: ALoRaLayer) -> _Affine:
+    """Queries, keys and values of a layer; the queries already hold the scores' scale."""
+    inner = layer.project.in_features
+    scale = torch.ones(3 * inner, dtype=layer.project.weight.dtype)
+    scale[:inner] = (inner // layer.heads) ** -0.5
+    return _Affine(layer.query_key_value.weight.T * scale, layer.query_key_value.bias * scale)
+
+
+def _bilinear(projection: _Affine, heads: int) -> _Affine:
+    """From f to the left side of f A_h fᵀ, for all heads."""
+    n, inner = len(projection.weight), projection.weight.shape[1] // 3
+    query = torch.cat([projection.weight[:, :inner], projection.bias[None, :inner]])
+    query = query.view(n + 1, heads, -1).transpose(0, 1)  # (H, n+1, D/H)
+    key = projection.weight[:, inner : 2 * inner].reshape(n, heads, -1).permute(1, 2, 0)
+    product = torch.bmm(query, key).transpose(0, 1).reshape(n + 1, -1)  # (n+1, H·n)
+    return _Affine(product[:-1], product[-1])
+
+
+def _constant_after(layer: ALoRaLayer, constant: Tensor) -> Tensor:
+    """What a constant row becomes in a layer: attention rows sum to one and leave it as it is."""
+    inner = layer.project.in_features
+    attended = constant @ layer.value_weights().sum(0)
+    value_bias = layer.query_key_value.bias[2 * inner :]
+    return constant + attended + layer.project.weight @ value_bias + layer.project.bias
