@@ -82,7 +82,7 @@ class NPSR(TorchDetector[NpsrNetworks]):
     scaling: ClassVar[Scaling] = Scaling(bounds=(-1.0, 1.0), clip=(-4.0, 4.0))
     presets: ClassVar[Presets] = {
         "paper": {},
-        "cpu": {"batch_size": 32, "learning_rate": 1e-3, "epochs": 15},
+        "cpu": {"batch_size": 32, "learning_rate": 1e-3, "epochs": 6},
     }
     datasets: ClassVar[Presets] = {
         "SMD": {"downsample": 2, "point_window": 50, "sequence_window": 50, "gap": 6},
