@@ -1,0 +1,40 @@
+"""Calibration of any detector uses held-back rows only."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from alora_ts.baselines import get
+from alora_ts.baselines.calibrated import Calibrated
+from alora_ts.errors import AloraError, DataError, NotFittedError
+from alora_ts.scoring import choose_threshold
+
+
+@pytest.mark.parametrize("name", ["norm", "knn", "pca", "isolation-forest"])
+def test_scores_are_divided_by_the_threshold_of_held_back_rows(name: str) -> None:
+    x = np.random.default_rng(0).normal(size=(800, 4))
+    today = np.r_[x[:50], np.full((5, 4), 9.0)]
+    calibrated = Calibrated(get(name), held_back=0.25).fit(x)
+    by_hand = get(name).fit(x[:600])
+    threshold = choose_threshold(by_hand.score(x[600:]), alarm_share=5e-3)
+    np.testing.assert_allclose(calibrated.score(today), by_hand.score(today) / threshold.value)
+    assert (calibrated.score(today)[-5:] > 1).all()
+
+
+def test_frames_and_segments_pass_through() -> None:
+    x = np.random.default_rng(0).normal(size=(300, 2))
+    segments = np.repeat([0, 1, 2], 100)
+    frame = pl.DataFrame(x, schema=["a", "b"])
+    calibrated = Calibrated(get("norm")).fit(frame, segments=segments)
+    assert calibrated.score(frame, segments=segments).shape == (300,)
+
+
+def test_bad_use_is_refused() -> None:
+    with pytest.raises(NotFittedError):
+        Calibrated(get("norm")).score(np.zeros((3, 2)))
+    with pytest.raises(AloraError, match="held_back"):
+        Calibrated(get("norm"), held_back=1.5).fit(np.zeros((30, 2)))
+    with pytest.raises(DataError, match="cannot be parted"):
+        Calibrated(get("norm")).fit(np.zeros((1, 2)))
