@@ -2,6 +2,7 @@
 
     python -m benchmarks.baselines                                     # all methods, `cpu` presets
     python -m benchmarks.baselines --methods knn npsr --seed 1
+    python -m benchmarks.baselines --methods memto --set temperature=1e9
     python -m benchmarks.baselines --out benchmarks/results/baselines.md
 
 The series has 10 variables, 4,000 healthy and 2,040 watched rows. Times are wall-clock seconds per
@@ -12,12 +13,14 @@ AUC-PR of a method without skill equals the share of anomalous rows.
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -52,9 +55,11 @@ def timed(work: Callable[[], NDArray[np.float64]], rows: int) -> tuple[NDArray[n
     return scores, (time.perf_counter() - start) * PER_ROWS / rows
 
 
-def measure(name: str, data: SyntheticDataset, *, preset: str, seed: int) -> Result:
+def measure(
+    name: str, data: SyntheticDataset, *, preset: str, seed: int, changes: dict[str, Any]
+) -> Result:
     """Fit and score one method."""
-    detector = baselines.get(name, preset)
+    detector = baselines.get(name, preset, **changes)
     if "seed" in detector.get_params():
         detector.set_params(seed=seed)
     start = time.perf_counter()
@@ -99,7 +104,7 @@ def line(result: Result, rate: float) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def table(methods: Sequence[str], *, preset: str, seed: int) -> str:
+def table(methods: Sequence[str], *, preset: str, seed: int, changes: dict[str, Any]) -> str:
     """Measure the methods and lay the results out."""
     data = make("clear-faults", seed=seed)
     rate = float(data.label.mean())
@@ -107,15 +112,16 @@ def table(methods: Sequence[str], *, preset: str, seed: int) -> str:
     baselines.get("knn").fit(data.train[:50])  # pyod's import must not count as fitting
     where = f"{torch.get_num_threads()} threads of {platform.machine()}"
     versions = f"Python {platform.python_version()}, torch {torch.__version__}"
+    changed = f" with {json.dumps(changes)}" if changes else ""
     lines = [
-        f"Preset `{preset}`, seed {seed}, {where}, {versions}. {rate:.1%} of the rows are "
+        f"Preset `{preset}`{changed}, seed {seed}, {where}, {versions}. {rate:.1%} of the rows are "
         f"anomalous; the hit rate of chance is {chance:.2f}.",
         "",
         "| method | parameters | AUC-PR | × share | hit rate | fit s | score s | per variable s |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name in methods:
-        result = measure(name, data, preset=preset, seed=seed)
+        result = measure(name, data, preset=preset, seed=seed, changes=changes)
         lines.append(line(result, rate))
         print(lines[-1], file=sys.stderr, flush=True)
     return "\n".join(lines) + "\n"
@@ -127,10 +133,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--methods", nargs="*", default=list(baselines.names()))
     parser.add_argument("--preset", default="cpu")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=JSON", dest="changes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    text = table(given.methods, preset=given.preset, seed=given.seed)
+    changes = {name: json.loads(value) for name, value in (c.split("=") for c in given.changes)}
+    text = table(given.methods, preset=given.preset, seed=given.seed, changes=changes)
     if given.out is None:
         print(text)
         return
