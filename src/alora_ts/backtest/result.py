@@ -107,11 +107,12 @@ class Backtest:
             f"{len(self.diagnosis):,} rows replayed with {len(self.rounds)} fit(s): "
             f"{self.alarming_rows:,} alarming row(s) in {len(self.incidents)} incident(s)"
         )
-        if self.incidents_per_day is None:
+        if self.days is None or self.incidents_per_day is None:
             return said
         return (
-            f"{said}, {self.incidents_per_day:.2g} incident(s) and "
-            f"{self.alarming_rows_per_day:.2g} alarming row(s) a day over {self.days:.3g} day(s)"
+            f"{said}, {_rate(self.incidents_per_day)} incident(s) and "
+            f"{_rate(self.alarming_rows / self.days)} alarming row(s) a day over "
+            f"{_rate(self.days)} day(s)"
         )
 
     def to_frame(self) -> Any:
@@ -159,6 +160,10 @@ class Backtest:
             title=title or "What would have alarmed",
             extra={"Backtest": backtest_section(self)},
         )
+
+
+def _rate(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 
 def _round_dict(one: Round) -> dict[str, Any]:
