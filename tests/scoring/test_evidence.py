@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from alora_ts.progress import Step
 from alora_ts.scoring import Engine, gather_evidence, walk
+from alora_ts.threads import use_threads
 from tests import naive
 from tests.scoring.networks import build
 
@@ -64,3 +66,30 @@ def test_no_segments_is_one_segment() -> None:
     )
     np.testing.assert_array_equal(one.expected, same.expected)
     np.testing.assert_array_equal(one.warm_up, same.warm_up)
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    network = build(3, 20)
+    values = np.random.default_rng(3).normal(size=(1200, 3)).astype(np.float32)
+    found = []
+    for threads in (1, 2, 3):
+        with use_threads(threads):
+            found.append(
+                gather_evidence(
+                    Engine(network), values, None, window=7, rank_level=0.1, report=quiet
+                )
+            )
+            assert torch.get_num_threads() == threads
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.expected, found[0].expected)
+        np.testing.assert_array_equal(other.rank, found[0].rank)
+
+
+def test_a_walk_may_be_left_early() -> None:
+    network = build(3, 20)
+    values = np.random.default_rng(4).normal(size=(1500, 3)).astype(np.float32)
+    before = torch.get_num_threads()
+    parts = walk(Engine(network), values, None, window=7, rank_level=0.1, report=quiet)
+    next(parts)
+    parts.close()
+    assert torch.get_num_threads() == before

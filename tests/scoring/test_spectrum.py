@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from alora_ts.errors import AloraError
-from alora_ts.scoring.spectrum import choose_rank_level, count_rank, singular_values
+from alora_ts.scoring.rank import count_rank
+from alora_ts.scoring.spectrum import choose_rank_level, singular_values
 
 
 def test_singular_values_fall_and_are_numpys() -> None:

@@ -13,7 +13,7 @@ from alora_ts.diagnosis import Reading
 from alora_ts.errors import DataError
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.model.localize import localize_rows
-from alora_ts.scoring.spectrum import count_rank
+from alora_ts.scoring.rank import count_rank
 
 __all__ = ["Stream"]
 

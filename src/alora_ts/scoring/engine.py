@@ -1,8 +1,16 @@
-"""The batch engine: windows in, expectations and attention spectra out, a chunk at a time."""
+"""The batch engine: windows in, expectations and ranks out, a chunk at a time.
+
+Each chunk is computed by one thread from beginning to end, and as many chunks at once as torch has
+threads. That keeps all cores busy where torch itself cannot (LAPACK's batched calls, many small
+products), never makes one core wait for another, and gives the same numbers for any number of
+threads.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +22,13 @@ from alora_ts.data.windows import WindowPlan
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 from alora_ts.scoring.folded import FoldedNetwork
+from alora_ts.scoring.rank import count_rank
+from alora_ts.threads import use_threads
 
 __all__ = ["Engine", "WindowChunk"]
 
-_CHUNK = 256
+_CHUNK_ROWS = 2560
+"""Rows of all windows of a chunk: enough for large products, few enough for the cache."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +43,14 @@ class WindowChunk:
         The reconstruction of each window's last row.
     attention : Tensor of shape (B, T, T)
         The last layer's mean attention matrix.
+    rank : ndarray of int16, shape (B,), or None
+        Its rank (Eq. 10), when a level was given.
     """
 
     windows: slice
     expected: NDArray[np.float32]
     attention: Tensor
+    rank: NDArray[np.int16] | None
 
 
 class Engine:
@@ -78,12 +92,31 @@ class Engine:
         plan: WindowPlan,
         report: Report,
         *,
+        rank_level: float | None = None,
         task: str = "scoring",
     ) -> Iterator[WindowChunk]:
-        """Run all windows of a plan, in order."""
+        """Run all windows of a plan, in order; with a ``rank_level`` also count ranks."""
         total = len(plan.ends)
-        for start in range(0, total, _CHUNK):
-            part = slice(start, min(start + _CHUNK, total))
+        size = max(1, _CHUNK_ROWS // plan.window)
+
+        def run(start: int) -> WindowChunk:
+            part = slice(start, min(start + size, total))
             expected, attention = self.last_rows(torch.from_numpy(plan.gather(values, part)))
-            yield WindowChunk(part, expected.numpy(), attention)
-            report(Step(task, part.stop, total))
+            rank = None if rank_level is None else count_rank(attention, rank_level)
+            return WindowChunk(part, expected.numpy(), attention, rank)
+
+        workers = torch.get_num_threads()
+        waiting: deque[Future[WindowChunk]] = deque()
+        with use_threads(1), ThreadPoolExecutor(workers) as pool:
+            for start in range(0, total, size):
+                waiting.append(pool.submit(run, start))
+                # One chunk more than there are threads: none waits for the reader.
+                if len(waiting) > workers:
+                    yield self._told(waiting.popleft().result(), report, task, total)
+            while waiting:
+                yield self._told(waiting.popleft().result(), report, task, total)
+
+    @staticmethod
+    def _told(chunk: WindowChunk, report: Report, task: str, total: int) -> WindowChunk:
+        report(Step(task, chunk.windows.stop, total))
+        return chunk

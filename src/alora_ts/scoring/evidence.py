@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from alora_ts.data.windows import plan_windows
 from alora_ts.progress import Report
 from alora_ts.scoring.engine import Engine
-from alora_ts.scoring.spectrum import count_rank
 
 __all__ = ["Evidence", "gather_evidence", "walk"]
 
@@ -74,8 +73,9 @@ def walk(
     plan = plan_windows(len(values), window, segments)
     # A window is its segment's first where rows before its end depend on it.
     dependants = np.bincount(plan.of_row, minlength=len(plan.ends)) - 1
-    for chunk in engine.chunks(values, plan, report):
-        rank = count_rank(chunk.attention, rank_level)
+    for chunk in engine.chunks(values, plan, report, rank_level=rank_level):
+        rank = chunk.rank
+        assert rank is not None
         ends = plan.ends[chunk.windows]
         yield Evidence(ends, chunk.expected, rank, plan.warm_up[ends])
         for at in np.flatnonzero(dependants[chunk.windows]):

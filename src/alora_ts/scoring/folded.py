@@ -171,10 +171,11 @@ class FoldedNetwork:
     @torch.no_grad()
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
-        features = (self._neighbourhood(windows),)  # side by side they are f, (B, T, n)
+        # Side by side they are f, (B, T, n).
+        features: tuple[Tensor, ...] = (self._neighbourhood(windows),)
         query_key = None
         for layer in self._layers:
-            (f,) = features
+            f = features[0]
             if isinstance(layer, _Mixing):
                 attention = attend_shared(layer.query(f), f, causal=self._causal)  # (B, T·H, T)
                 mixed = torch.bmm(attention, f).view(*f.shape[:2], -1)  # (B, T, H·n)

@@ -1,4 +1,4 @@
-"""The rank of attention matrices, and the level h1 below which a singular value counts as zero."""
+"""Singular values of attention matrices, and the level h1 below which one counts as zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alora_ts.errors import AloraError, nearest
 
-__all__ = ["RankRule", "choose_rank_level", "count_rank", "singular_values"]
+__all__ = ["RankRule", "choose_rank_level", "singular_values"]
 
 RankRule = Literal["quantile", "max-4th", "max-5th"]
 
@@ -20,13 +20,6 @@ def singular_values(attention: Tensor) -> NDArray[np.float32]:
     """Singular values of each matrix, largest first, (B, T)."""
     sigma: NDArray[np.float32] = torch.linalg.svdvals(attention).numpy()
     return sigma
-
-
-def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
-    """ALoRa-T score: how many singular values of each matrix exceed h1 (Eq. 10), (B,)."""
-    above = torch.linalg.svdvals(attention) > level
-    rank: NDArray[np.int16] = above.sum(-1).to(torch.int16).numpy()
-    return rank
 
 
 def choose_rank_level(
