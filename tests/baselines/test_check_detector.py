@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from alora_ts import baselines
 from alora_ts.baselines import Detector
 from alora_ts.baselines.torch_detector import TorchDetector
+from alora_ts.data import WindowPlan
 from alora_ts.errors import AloraError, DataError
 from alora_ts.progress import Step
 from tests.baselines import check_detector as check
@@ -93,6 +96,23 @@ def test_reports_progress(name: str) -> None:
     if not name.startswith(("random", "always", "norm")):
         assert steps
         assert steps[-1].done == steps[-1].total
+
+
+@every_method
+def test_never_unrolls_all_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gathered = [0]
+    gather = WindowPlan.gather
+
+    def watched(
+        plan: WindowPlan, values: NDArray[Any], chosen: slice | NDArray[np.intp]
+    ) -> NDArray[Any]:
+        windows = gather(plan, values, chosen)
+        gathered.append(len(windows))
+        return windows
+
+    monkeypatch.setattr(WindowPlan, "gather", watched)
+    check.scorers(fitted(name))[0](check.waves(400))
+    assert max(gathered) <= 256
 
 
 @every_method

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from alora_ts import baselines
 from alora_ts.baselines.pca import PCA
-from alora_ts.errors import DataError
+from alora_ts.errors import AloraError, DataError
 
 CLASSICAL = ("knn", "pca", "lof", "oc-svm", "isolation-forest")
 
@@ -117,6 +118,14 @@ def test_lof_agrees_with_scikit_learn() -> None:
     model = LocalOutlierFactor(20, novelty=True).fit((train - center) / scale)
     expected = -model.score_samples((x - center) / scale)
     np.testing.assert_allclose(baselines.get("lof").fit(train).score(x), expected, rtol=1e-5)
+
+
+def test_without_pyod_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.startswith("pyod")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pyod", None)
+    with pytest.raises(AloraError, match=r"KNN needs the package 'pyod.*alora-ts\[bench\]"):
+        baselines.get("knn").fit(cloud(20))
 
 
 def test_honest_rows() -> None:

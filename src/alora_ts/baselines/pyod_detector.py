@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from alora_ts.baselines.detector import Detector
 from alora_ts.baselines.inputs import Rows
+from alora_ts.errors import AloraError
 from alora_ts.progress import Report, Step
 
 __all__ = ["PyodDetector"]
@@ -41,8 +42,14 @@ class PyodDetector(Detector):
     def _fit(self, rows: Rows, report: Report) -> None:
         report(Step("fitting", 0, 1))
         values = self._training_values(rows.values.astype(np.float64))
-        self.model_ = self._model(values)
-        self.model_.fit(values)
+        try:
+            model = self._model(values)
+        except ModuleNotFoundError as error:
+            raise AloraError(
+                f"{type(self).__name__} needs the package {error.name!r}, which is not installed; "
+                'pip install "alora-ts[bench]"'
+            ) from error
+        self.model_ = model.fit(values)
         report(Step("fitting", 1, 1))
 
     def _score(self, rows: Rows, report: Report) -> NDArray[Any]:
