@@ -22,7 +22,7 @@ from alora_ts.scoring.spectrum import singular_values
 IMAGES = Path(__file__).parent / "images"
 NAMES = ["inflow", "pump", "flow", "level", "valve"]
 BLUE, HOT, SOFT, INK = "#2563a8", "#c2410c", "#8a94a3", "#1f2937"
-WINDOW, FAULT = 20, 300
+WINDOW, FAULT, LASTS = 20, 300, 40
 
 mpl.rcParams |= {
     "font.size": 11,
@@ -91,34 +91,35 @@ def draw_star() -> None:
     axes.text(1.36, 0.55, "moment × moment", ha="center", color=SOFT)
     axes.text(3.9, 0.55, "moment × signal", ha="center", color=SOFT)
     axes.text(6.3, 0.55, "signal × signal", ha="center", color=SOFT)
-    axes.text(1.36, 0.15, "attention: computed anew for each window", ha="center", color=HOT)
-    axes.text(6.3, 0.15, "weights: learned once, the same for all", ha="center", color=HOT)
+    axes.text(0.4, 0.15, "attention: anew for each window", color=HOT)
+    axes.text(6.3, 0.15, "weights: learned once, then fixed", ha="center", color=HOT)
     save(figure, "how-star.svg")
 
 
 def draw_rank(model: ALoRa, today: NDArray[np.float64]) -> None:
-    """Attention of a normal and of a faulty window, and their singular values."""
+    """Singular values of a normal and of a faulty window, and the rank of every row."""
     fitted = model.model_
     scaled = fitted.preparation.standardiser.apply(today).astype(np.float32)
-    ends = (FAULT - 20, FAULT + 8)
+    ends = (FAULT - 20, FAULT + 9)
     windows = np.stack([scaled[end - WINDOW + 1 : end + 1] for end in ends])
     _, attention = fitted.engine.last_rows(torch.from_numpy(windows))
     sigma, level = singular_values(attention), fitted.calibration.rank_level
     ranks = (sigma > level).sum(1)
     figure = Figure(figsize=(9.6, 3.4), layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1, 1.5))
-    top = float(attention.max())
-    for axes, matrix, name in ((left, attention[0], "normal"), (middle, attention[1], "fault")):
-        axes.imshow(matrix, cmap="Blues", vmin=0, vmax=top)
-        axes.set(title=f"attention, {name} window", xlabel="moment looked at", xticks=[], yticks=[])
-    left.set_ylabel("moment")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
     places = np.arange(1, 11)
-    right.semilogy(places, sigma[1, :10], "o-", color=HOT, label=f"fault: rank {ranks[1]}")
-    right.semilogy(places, sigma[0, :10], "o-", color=BLUE, label=f"normal: rank {ranks[0]}")
-    right.axhline(level, color=INK, ls="--", lw=1)
-    right.text(10.2, level * 1.25, "h1", ha="right")
-    right.set(title="singular values", xlabel="place", xticks=places)
-    right.legend(frameon=False)
+    left.semilogy(places, sigma[1, :10], "o-", color=HOT, label=f"fault: rank {ranks[1]}")
+    left.semilogy(places, sigma[0, :10], "o-", color=BLUE, label=f"normal: rank {ranks[0]}")
+    left.axhline(level, color=INK, ls="--", lw=1)
+    left.text(10.2, level * 1.3, "h1", ha="right")
+    left.set(title="singular values of two windows", xlabel="place", xticks=places)
+    left.legend(frameon=False)
+    shown = slice(FAULT - 80, FAULT + 100)
+    rows = np.arange(shown.start, shown.stop)
+    right.axvspan(FAULT, FAULT + LASTS - 1, color=HOT, alpha=0.12, lw=0)
+    right.text(FAULT + LASTS / 2, 7.3, "fault", ha="center", color=HOT)
+    right.step(rows, model.diagnose(today).rank[shown], where="mid", color=BLUE)
+    right.set(title="rank of each row's window", xlabel="row", ylim=(0, 8))
     save(figure, "how-rank.svg")
 
 
@@ -161,7 +162,7 @@ def main() -> None:
     """Fit the small model and draw everything."""
     model = ALoRa(window=WINDOW, seed=0).fit(plant(3000, 0))
     today = plant(600, 1)
-    today[FAULT : FAULT + 40, 2] += 1.5
+    today[FAULT : FAULT + LASTS, 2] += 4
     draw_star()
     draw_rank(model, today)
     draw_contributions(model, today)
