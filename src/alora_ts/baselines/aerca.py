@@ -59,6 +59,11 @@ class AERCA(TorchDetector[AercaNetwork]):
         At most so many.
     patience : int
         Epochs without a better validation loss after which training stops.
+
+    Examples
+    --------
+    >>> AERCA().parameter_count(38)
+    13462332
     """
 
     order: int = 1

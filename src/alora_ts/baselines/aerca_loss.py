@@ -59,6 +59,12 @@ def gaussian_divergence(exogenous: Tensor, *, form: Divergence) -> Tensor:
     Notes
     -----
     The covariance gets a ridge of 1e-6 times its condition number, which is not differentiated.
+
+    Examples
+    --------
+    >>> rows = torch.tensor([[-1.0], [0.0], [1.0]])  # mean 0, variance 1
+    >>> abs(gaussian_divergence(rows, form="correct").item()) < 1e-6
+    True
     """
     count, variables = exogenous.shape
     mean = exogenous.mean(0)
@@ -67,7 +73,7 @@ def gaussian_divergence(exogenous: Tensor, *, form: Divergence) -> Tensor:
     spread = torch.linalg.eigvalsh(covariance.detach())
     condition = (spread[-1] / spread[0].clamp_min(0)).nan_to_num(_WORST_CONDITION)
     ridge = _RIDGE * condition.clamp_max(_WORST_CONDITION)
-    covariance = covariance + ridge * torch.eye(variables, dtype=exogenous.dtype)
+    covariance = covariance + ridge * torch.eye(variables).to(exogenous)
     common: Tensor = mean.square().sum() + covariance.diagonal().sum() - variables
     log_determinant: Tensor = torch.linalg.slogdet(covariance).logabsdet
     if form == "official":
@@ -76,7 +82,16 @@ def gaussian_divergence(exogenous: Tensor, *, form: Divergence) -> Tensor:
 
 
 def aerca_loss(output: AercaOutput, rows: Tensor, *, divergence: Divergence) -> Tensor:
-    """Loss of one stretch of rows (N, p); every penalty weighs one half."""
+    """Loss of one stretch of rows (N, p); every penalty weighs one half.
+
+    Examples
+    --------
+    >>> from alora_ts.baselines.aerca_network import AercaNetwork
+    >>> network = AercaNetwork(variables=2, order=1, width=3, hidden=1)
+    >>> rows = torch.randn(9, 2)
+    >>> aerca_loss(network(rows), rows, divergence="correct").shape
+    torch.Size([])
+    """
     target = rows[len(rows) - len(output.reconstruction) :]
     coefficients = (output.encoder, output.decoder, output.decoder_past)
     penalty = gaussian_divergence(output.exogenous, form=divergence)

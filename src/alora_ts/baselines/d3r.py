@@ -58,6 +58,11 @@ class D3R(TorchDetector[D3RNetwork]):
         Rows between the ends of training windows.
     draws : int
         Draws of the noise over which a score is averaged.
+
+    Examples
+    --------
+    >>> D3R().parameter_count(38)
+    52241266
     """
 
     window: int = 64

@@ -119,6 +119,13 @@ def time_features(timestamps: NDArray[Any] | None, count: int) -> NDArray[np.flo
 
 
 def with_time(rows: Rows) -> Rows:
-    """Put the time features behind the columns of the rows."""
+    """Put the time features behind the columns of the rows.
+
+    Examples
+    --------
+    >>> from alora_ts.baselines.inputs import InputReader, Scaling
+    >>> with_time(InputReader(Scaling()).fit(np.arange(4.0))).values.shape
+    (4, 6)
+    """
     features = time_features(rows.timestamps, len(rows))
     return replace(rows, values=np.concatenate([rows.values, features], axis=1))

@@ -43,6 +43,12 @@ def contrast(pairs: tuple[AssociationPair, ...], *, form: ContrastLoss) -> Tenso
         "official" is the published program's difference of two terms that are equal in value and
         differ in which side the gradient is stopped on: always 0, it pulls the prior to the series
         and pushes the series away. "sum" adds them, as the paper's first version was written.
+
+    Examples
+    --------
+    >>> even = torch.full((1, 1, 2, 2), 0.5)
+    >>> contrast((AssociationPair(even, even),), form="sum")
+    tensor(0.)
     """
     to_prior = [symmetric_kl(p.series, p.normalised_prior().detach()).mean() for p in pairs]
     to_series = [symmetric_kl(p.normalised_prior(), p.series.detach()).mean() for p in pairs]
@@ -77,6 +83,11 @@ class DCdetector(TorchDetector[DCdetectorNetwork]):
     -----
     A window's scores are a softmax over its steps and sum to 1: they compare the steps of one
     window with each other, not one window with the next.
+
+    Examples
+    --------
+    >>> DCdetector().parameter_count(38)
+    431616
     """
 
     window: int = 105

@@ -37,7 +37,14 @@ class AssociationPair:
 
 
 def discrepancy(pairs: tuple[AssociationPair, ...]) -> Tensor:
-    """Sum over the pairs how far series and prior are apart at each step, (B, T)."""
+    """Sum over the pairs how far series and prior are apart at each step, (B, T).
+
+    Examples
+    --------
+    >>> even = torch.full((1, 1, 2, 2), 0.5)
+    >>> discrepancy((AssociationPair(even, even),))
+    tensor([[0., 0.]])
+    """
     parts = [symmetric_kl(pair.series, pair.normalised_prior()) for pair in pairs]
     return torch.stack(parts).sum(0)
 

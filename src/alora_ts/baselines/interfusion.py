@@ -70,6 +70,11 @@ class InterFusion(TorchDetector[InterFusionNetwork]):
     -----
     Per-variable scores are meant for whole anomalous segments (their largest value there). Every
     row is explained, since no labels are known, which takes up to 17 more rounds of filling in.
+
+    Examples
+    --------
+    >>> InterFusion().parameter_count(38)
+    1732272
     """
 
     window: int = 100

@@ -67,7 +67,6 @@ class ConvolutionalVAE(nn.Module):
         lengths = [window]
         for stride in strides:
             lengths.append(-(-lengths[-1] // stride))
-        self.length = lengths[-1]
         self.down = nn.ModuleList(
             nn.Conv1d(variables, variables, _KERNEL, stride=stride, padding=_KERNEL // 2)
             for stride in strides

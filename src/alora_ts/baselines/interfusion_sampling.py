@@ -24,6 +24,15 @@ def log_likelihood(
         The windows whose cells are judged.
     draws : int
         Posterior samples.
+
+    Examples
+    --------
+    >>> network = InterFusionNetwork(
+    ...     variables=2, window=4, convolutions=1, latent=2, width=3, flows=1, flow_width=2
+    ... ).requires_grad_(False)
+    >>> window = torch.randn(5, 4, 2)
+    >>> log_likelihood(network, window, window, draws=3).shape
+    torch.Size([5, 4, 2])
     """
     total = torch.zeros_like(observed)
     for _ in range(draws):
@@ -52,6 +61,16 @@ def impute(
     -------
     Tensor of shape (B, T, D)
         All other cells are the window's own, to the bit.
+
+    Examples
+    --------
+    >>> network = InterFusionNetwork(
+    ...     variables=2, window=4, convolutions=1, latent=2, width=3, flows=1, flow_width=2
+    ... ).requires_grad_(False)
+    >>> window = torch.randn(5, 4, 2)
+    >>> filled = impute(network, window, window > 0, iterations=2, chains=2)
+    >>> torch.equal(filled[window <= 0], window[window <= 0])
+    True
     """
     if iterations == 0:
         return window
@@ -99,6 +118,16 @@ def explain(
     first, until the others are together as likely as a normal window's. All windows go through
     the rounds until the last is explained: were the explained ones left out, the noise that the
     others receive would depend on them.
+
+    Examples
+    --------
+    >>> network = InterFusionNetwork(
+    ...     variables=2, window=4, convolutions=1, latent=2, width=3, flows=1, flow_width=2
+    ... ).requires_grad_(False)
+    >>> window = torch.randn(5, 4, 2)
+    >>> likelihood = log_likelihood(network, window, window, draws=1)
+    >>> explain(network, window, likelihood, window > 3, iterations=1, chains=1).shape
+    torch.Size([5, 4, 2])
     """
     count, steps, variables = window.shape
     flat = likelihood.flatten(1)  # (B, T·D)

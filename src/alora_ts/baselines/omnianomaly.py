@@ -62,6 +62,11 @@ class OmniAnomaly(TorchDetector[OmniAnomalyNetwork]):
     Notes
     -----
     Scores come from one posterior sample, drawn by the seed.
+
+    Examples
+    --------
+    >>> OmniAnomaly().parameter_count(38)
+    2610740
     """
 
     window: int = 100

@@ -59,6 +59,11 @@ class SARAD(TorchDetector[SaradNetwork]):
     -----
     Errors are means over the whole window, so an anomaly keeps the score high until it has left
     the window.
+
+    Examples
+    --------
+    >>> SARAD().parameter_count(38)
+    9568674
     """
 
     window: int = 100
