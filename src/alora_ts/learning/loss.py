@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alora_ts.learning.encode import encode
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.network import ALoRaT, low_rank_penalty
 
@@ -45,7 +46,7 @@ def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Los
     mean over windows, so that λ does not depend on the batch size either.
     """
     by_head = options.placement == "heads" and options.penalty == "paper"
-    encoding = network(windows, per_head=by_head)
+    encoding = encode(network, windows, per_head=by_head)
     squares = (encoding.reconstruction - windows).square().mean((0, 1))
     error = squares.mean()
     if not torch.isfinite(error):
@@ -56,6 +57,7 @@ def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Los
         per_layer = [low_rank_penalty(s, kept=0)[1:].sum() for s in encoding.attention]
         penalty = torch.stack(per_layer).mean()
     else:
-        matrices = encoding.heads if encoding.heads is not None else encoding.attention
-        penalty = torch.stack([low_rank_penalty(s).mean() for s in matrices]).sum()
+        # All layers in one call, so that the SVDs can share the cores.
+        matrices = torch.stack(encoding.heads if encoding.heads is not None else encoding.attention)
+        penalty = low_rank_penalty(matrices).flatten(1).mean(1).sum()
     return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)

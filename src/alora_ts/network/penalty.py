@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ class _TruncatedGeman(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, matrices: Tensor, kept: int) -> Tensor:
-        u, sigma, vh = torch.linalg.svd(matrices, full_matrices=False)
+        u, sigma, vh = _svd(matrices)
         tail = sigma[..., kept:]
         ctx.save_for_backward(u[..., kept:], tail, vh[..., kept:, :])
         total: Tensor = (tail / (tail + 1)).sum(-1)
@@ -31,6 +32,28 @@ class _TruncatedGeman(torch.autograd.Function):
         u, tail, vh = ctx.saved_tensors
         slope = gradients[0][..., None] / (tail + 1).square()
         return (u * slope[..., None, :]) @ vh, None
+
+
+def _svd(matrices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """U, σ, Vᵀ of each matrix; torch runs batches of LAPACK calls on one core, this on all."""
+    threads = torch.get_num_threads()
+    flat = matrices.flatten(0, -3) if matrices.ndim > 3 else matrices
+    # Below this size starting threads costs more than it saves.
+    if threads == 1 or flat.ndim < 3 or flat.numel() < 20_000:
+        u, sigma, vh = torch.linalg.svd(flat, full_matrices=False)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(_plain_svd, flat.chunk(threads)))
+        u, sigma, vh = (torch.cat(each) for each in zip(*parts, strict=True))
+    shape = matrices.shape
+    return u.view(shape), sigma.view(shape[:-1]), vh.view(shape)
+
+
+def _plain_svd(matrices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    # A thread of its own starts with gradients on, even inside an autograd function.
+    with torch.no_grad():
+        u, sigma, vh = torch.linalg.svd(matrices, full_matrices=False)
+    return u, sigma, vh
 
 
 def low_rank_penalty(matrices: Tensor, *, kept: int = 1) -> Tensor:

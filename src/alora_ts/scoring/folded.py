@@ -185,7 +185,7 @@ class FoldedNetwork:
             own, carry = joint[..., : 3 * layer.inner], joint[..., 3 * layer.inner :]
             attention = attend_heads(own, layer.heads, layer.inner, causal=self._causal)
             mixed = mix_heads(attention, own[..., 2 * layer.inner :])  # (B, T, inner)
-            carry = torch.baddbmm(carry, mixed, layer.mix.expand(len(f), -1, -1))
+            carry = torch.addmm(carry.flatten(0, 1), mixed.flatten(0, 1), layer.mix).view_as(carry)
             if layer is self._layers[-1]:
                 query_key, features = carry, (f, mixed)
             else:

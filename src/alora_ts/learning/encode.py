@@ -1,0 +1,136 @@
+"""The forward pass of training, its narrow ends folded; gradients flow through as always.
+
+Equals :class:`~alora_ts.network.ALoRaT`'s own pass up to rounding. Between the d series of a
+window and the D embedded ones the network's first and last layer do much of their work in D
+dimensions where d would do:
+
+* layer 1 acts on u·W_e, u being the window after the moving average, so its scores are
+  u A_h uᵀ with A_h = W_e W_Q W_Kᵀ W_eᵀ, and its heads mix u;
+* what the last layer adds to Z is only ever decoded, so its values go to d series directly.
+
+The folded matrices are formed anew in each step; they are small products beside the batch.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from alora_ts.network import ALoRaT, Encoding
+from alora_ts.network.attention import ALoRaLayer, attend
+from alora_ts.network.embedding import pad_time
+
+__all__ = ["encode"]
+
+
+def encode(network: ALoRaT, windows: Tensor, *, per_head: bool = False) -> Encoding:
+    """Reconstruct windows of shape (B, T, d), as ``network(windows, per_head=per_head)`` does.
+
+    Parameters
+    ----------
+    network : ALoRaT
+        Of any kind; kinds that cannot be folded run as they are.
+    windows : Tensor of shape (B, T, d)
+    per_head : bool
+        Also give each head's matrices.
+
+    Returns
+    -------
+    Encoding
+
+    Examples
+    --------
+    >>> from alora_ts.network import Architecture
+    >>> _ = torch.manual_seed(0)
+    >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
+    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
+    >>> windows = torch.randn(3, 6, 4)
+    >>> folded, plain = encode(network, windows), network(windows)
+    >>> torch.allclose(folded.reconstruction, plain.reconstruction, atol=1e-5)
+    True
+    """
+    if not _foldable(network):
+        plain: Encoding = network(windows, per_head=per_head)
+        return plain
+    first, *middle, last = network.blocks
+    z, attention = _first_layer(network, first, windows)
+    heads = [attention]
+    for layer in middle:
+        z, attention = layer(z)
+        heads.append(attention)
+    reconstruction, attention = _last_layer(network, last, z)
+    heads.append(attention)
+    means = tuple(each.mean(1) for each in heads)
+    return Encoding(reconstruction, means, tuple(heads) if per_head else None)
+
+
+def _foldable(network: ALoRaT) -> bool:
+    """Whether the network is linear given its attention, deep enough, and narrow at its ends."""
+    how = network.architecture
+    if not how.skip or how.feed_forward or how.time_norm or how.positional:
+        return False
+    if how.activation != "none" or how.layers < 2:
+        return False
+    first = network.blocks[0]
+    features = network.variables * (1 if _average(network) else network.embed.width)
+    return (1 + first.heads) * features <= network.decode.in_features
+
+
+def _average(network: ALoRaT) -> bool:
+    return getattr(network.embed, "kernel", None) == "average"
+
+
+def _first_layer(network: ALoRaT, layer: ALoRaLayer, windows: Tensor) -> tuple[Tensor, Tensor]:
+    """Z^(1) (B, T, D) and the attention (B, H, T, T) of the embedding and the first layer."""
+    batch, steps, _ = windows.shape
+    width = network.embed.width
+    padded = pad_time(windows, width, network.embed.padding)
+    lags = [padded[:, lag : lag + steps] for lag in range(width)]
+    weights = network.embed.lag_weights()
+    if _average(network):
+        u, basis = torch.stack(lags).sum(0), weights[0]  # (B, T, n), (n, D)
+    else:
+        u, basis = torch.cat(lags, dim=-1), weights.flatten(0, 1)
+    n = len(basis)
+    joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
+    inner = layer.project.in_features
+    per_head = (basis @ joint.T).view(n, 3, layer.heads, -1).permute(1, 2, 0, 3)  # (3, H, n, D/H)
+    query, key, value = per_head
+    query_bias = bias[:inner].view(layer.heads, 1, -1)
+    # A bias on the keys adds one number to a whole row of scores: the softmax cancels it.
+    left = torch.cat([query, query_bias], dim=1) @ key.transpose(1, 2)  # (H, n+1, n)
+    left = (left * query.shape[-1] ** -0.5).transpose(0, 1).reshape(n + 1, -1)  # (n+1, H·n)
+    scores = (u @ left[:-1] + left[-1]).view(batch, -1, n) @ u.transpose(1, 2)  # (B, T·H, T)
+    if layer.causal:
+        later = torch.ones(steps, steps, dtype=torch.bool, device=u.device).triu(1)
+        by_step = scores.view(batch, steps, -1, steps)
+        scores = by_step.masked_fill(later[:, None], float("-inf")).view_as(scores)
+    stochastic = scores.softmax(-1)
+    mixed = (stochastic @ u).view(batch, steps, -1)  # (B, T, H·n)
+    project = layer.project.weight.T.view(layer.heads, -1, layer.project.out_features)
+    output = torch.cat([basis, (value @ project).flatten(0, 1)])  # ((1+H)·n, D)
+    constant = layer.project(bias[2 * inner :])
+    z = torch.cat([u, mixed], dim=-1) @ output + constant
+    return z, stochastic.view(batch, steps, layer.heads, steps).transpose(1, 2)
+
+
+def _last_layer(network: ALoRaT, layer: ALoRaLayer, z: Tensor) -> tuple[Tensor, Tensor]:
+    """The reconstruction (B, T, d) and the attention (B, H, T, T) of the last layer."""
+    batch, steps, embedded = z.shape
+    inner, heads = layer.project.in_features, layer.heads
+    joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
+    decode = network.decode.weight.T  # (D, d)
+    project = (layer.project.weight.T @ decode).view(heads, -1, decode.shape[1])  # (H, D/H, d)
+    value = joint[2 * inner :].view(heads, -1, embedded).transpose(1, 2) @ project  # (H, D, d)
+    weights = torch.cat([joint[: 2 * inner].T, value.transpose(0, 1).flatten(1), decode], dim=1)
+    projected = z @ weights  # (B, T, 2·inner + H·d + d)
+    query_key = projected[..., : 2 * inner] + bias[: 2 * inner]
+    query, key = query_key.view(batch, steps, 2, heads, -1).permute(2, 0, 3, 1, 4)
+    attention = attend(query, key, causal=layer.causal)  # (B, H, T, T)
+    d = decode.shape[1]
+    values = projected[..., 2 * inner : -d].view(batch, steps, heads, d).transpose(1, 2)
+    # Side by side, one product sums over the heads too.
+    side_by_side = attention.transpose(1, 2).reshape(batch, steps, -1)  # (B, T, H·T)
+    mixed = side_by_side @ values.reshape(batch, -1, d)
+    constant = network.decode(layer.project(bias[2 * inner :]))
+    return projected[..., -d:] + mixed + constant, attention
