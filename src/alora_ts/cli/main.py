@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from alora_ts.cli import data
+from alora_ts.cli import bench, data
 from alora_ts.cli.backtest import backtest
 from alora_ts.cli.demo import demo
 from alora_ts.cli.detect import detect
@@ -32,6 +32,7 @@ app = typer.Typer(
 for command in (fit, detect, backtest, explain, info, evaluate, demo):
     app.command()(command)
 app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

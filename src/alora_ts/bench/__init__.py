@@ -1,0 +1,1 @@
+"""Measure methods and machines; make the tables and figures."""

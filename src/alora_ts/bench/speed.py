@@ -1,0 +1,233 @@
+"""Speed as ratios: ours against the plain way, in the same run on the same machine.
+
+The plain way is the network's own forward over all rows of every window, with one full SVD for
+each layer's attention matrices. Runs alternate and medians are taken, so that other work on the
+machine touches both sides alike.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alora_ts import ALoRa
+from alora_ts.learning import TrainingOptions
+from alora_ts.learning.loss import objective
+from alora_ts.network import ALoRaT, Architecture, choose_pairs, low_rank_penalty
+from alora_ts.progress import Report, Step
+
+__all__ = ["CASES", "Case", "Comparison", "compare_speed", "describe_machine", "wavy_rows"]
+
+_BATCH = 32
+
+
+@dataclass(frozen=True)
+class Case:
+    """A size of model: window T, variables d, pairs K."""
+
+    window: int
+    variables: int
+    pairs: int
+
+    def __str__(self) -> str:
+        return f"T={self.window} d={self.variables} K={self.pairs}"
+
+
+CASES = (Case(20, 38, 512), Case(100, 25, 300))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One line of the table.
+
+    Attributes
+    ----------
+    work : str
+        What was done, in words.
+    case : Case
+    ours, plain : float
+        Milliseconds for one window, row or step: the clock's.
+    ours_processor, plain_processor : float
+        The same in processor time of all threads, which other work on the machine disturbs less.
+    slowest : float
+        99th percentile of ours by the clock, where single calls were timed; else NaN.
+    """
+
+    work: str
+    case: Case
+    ours: float
+    plain: float
+    ours_processor: float
+    plain_processor: float
+    slowest: float = float("nan")
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than the plain way, by the clock."""
+        return self.plain / self.ours
+
+    @property
+    def processor_ratio(self) -> float:
+        """How many times less processor time than the plain way."""
+        return self.plain_processor / self.ours_processor
+
+
+def wavy_rows(count: int, variables: int) -> NDArray[np.float32]:
+    """Related signals: mixtures of a few waves, with noise.
+
+    Examples
+    --------
+    >>> wavy_rows(5, 3).shape
+    (5, 3)
+    """
+    rng = np.random.default_rng(0)
+    periods = np.array([23.0, 61.0, 127.0, 400.0])
+    waves = np.sin(2 * np.pi * np.arange(count)[:, None] / periods)
+    rows = waves @ rng.normal(size=(4, variables)) + 0.1 * rng.normal(size=(count, variables))
+    narrow: NDArray[np.float32] = rows.astype(np.float32)
+    return narrow
+
+
+def compare_speed(
+    cases: Sequence[Case] = CASES, *, repetitions: int = 5, report: Report
+) -> list[Comparison]:
+    """Time batch scoring, streaming and a training step against the plain way.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    repetitions : int
+        Runs of each side, alternating.
+    report : callable
+        Receives the progress.
+
+    Returns
+    -------
+    list of Comparison
+    """
+    found = []
+    for number, case in enumerate(cases):
+        model = fitted(case)
+        for place, compare in enumerate((_batch, _stream, _training)):
+            report(Step("measuring", 3 * number + place, 3 * len(cases)))
+            found.append(compare(case, model, repetitions))
+    report(Step("measuring", 3 * len(cases), 3 * len(cases)))
+    return found
+
+
+def fitted(case: Case) -> ALoRa:
+    """A model of this size after a short training, so that its attention is of the usual kind."""
+    rows = wavy_rows(case.window + 500, case.variables)
+    model = ALoRa(window=case.window, pairs=case.pairs, epochs=1, epoch_windows=4 * _BATCH)
+    return model.fit(rows, progress=False)
+
+
+def _batch(case: Case, model: ALoRa, repetitions: int) -> Comparison:
+    windows = max(64, 10_240 // case.window)
+    rows = wavy_rows(windows + case.window - 1, case.variables)
+    network = model.model_.network
+    values = torch.from_numpy(rows).unfold(0, case.window, 1).transpose(1, 2).contiguous()
+
+    def plain() -> None:
+        for start in range(0, windows, 128):
+            _plain_pass(network, values[start : start + 128])
+
+    times = _alternate(lambda: model.score(rows, progress=False), plain, repetitions)
+    return Comparison("scoring, a window", case, *(1e3 * each / windows for each in times))
+
+
+def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
+    rows = wavy_rows(case.window + 40 * repetitions, case.variables)
+    stream = model.stream()
+    for row in rows[: case.window]:
+        stream.push(row)
+    following = iter(rows[case.window :])
+    network = model.model_.network
+    window = torch.from_numpy(rows[None, : case.window])
+    clock: list[float] = []
+
+    def push() -> None:
+        row = next(following)
+        start = time.perf_counter()
+        stream.push(row)
+        clock.append(time.perf_counter() - start)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        times = _alternate(push, lambda: _plain_pass(network, window), 40 * repetitions - 1)
+    finally:
+        torch.set_num_threads(before)
+    slowest = 1e3 * float(np.quantile(clock, 0.99))
+    ours, plain, own, other = (1e3 * each for each in times)
+    return Comparison("streaming, a row (one thread)", case, ours, plain, own, other, slowest)
+
+
+def _training(case: Case, _: ALoRa, repetitions: int) -> Comparison:
+    rows = wavy_rows(case.window + 300, case.variables)
+    torch.manual_seed(0)
+    network = ALoRaT(
+        torch.from_numpy(choose_pairs(rows, limit=case.pairs)),
+        variables=case.variables,
+        architecture=Architecture(window=case.window),
+    )
+    windows = torch.stack([torch.from_numpy(rows[at : at + case.window]) for at in range(_BATCH)])
+    options = TrainingOptions()
+
+    def ours() -> None:
+        network.zero_grad()
+        objective(network, windows, options).total.backward()  # type: ignore[no-untyped-call]
+
+    def plain() -> None:
+        network.zero_grad()
+        encoding = network(windows)
+        penalty = torch.stack([low_rank_penalty(s).mean() for s in encoding.attention]).sum()
+        error = (encoding.reconstruction - windows).square().mean()
+        (error + options.low_rank_weight * penalty).backward()
+
+    times = _alternate(ours, plain, repetitions)
+    return Comparison("training, a window", case, *(1e3 * each / _BATCH for each in times))
+
+
+@torch.no_grad()
+def _plain_pass(network: ALoRaT, windows: torch.Tensor) -> None:
+    for matrices in network(windows).attention:
+        torch.linalg.svdvals(matrices)
+
+
+def _alternate(
+    ours: Callable[[], object], plain: Callable[[], object], repetitions: int
+) -> tuple[float, float, float, float]:
+    """Median seconds: ours and plain by the clock, ours and plain in processor time."""
+    seconds = np.empty((repetitions, 2, 2))
+    ours(), plain()
+    for row in seconds:
+        for side, work in enumerate((ours, plain)):
+            clock, processor = time.perf_counter(), time.process_time()
+            work()
+            row[:, side] = time.perf_counter() - clock, time.process_time() - processor
+    (clock_ours, clock_plain), (own, other) = np.median(seconds, axis=0)
+    return float(clock_ours), float(clock_plain), float(own), float(other)
+
+
+def describe_machine() -> str:
+    """The machine and the versions, on one line.
+
+    Examples
+    --------
+    >>> "torch" in describe_machine()
+    True
+    """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    return (
+        f"{os.cpu_count()} cores ({platform.machine()}), {torch.get_num_threads()} thread(s) for "
+        f"torch {torch.__version__}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, load average {load:.1f} when measured"
+    )
