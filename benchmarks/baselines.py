@@ -60,7 +60,7 @@ def measure(
 ) -> Result:
     """Fit and score one method."""
     detector = baselines.get(name, preset, **changes)
-    if "seed" in detector.get_params():
+    if "seed" in detector.get_params() and "seed" not in changes:
         detector.set_params(seed=seed)
     start = time.perf_counter()
     detector.fit(data.train)
