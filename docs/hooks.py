@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from html import escape
 from typing import Any
 
 import typer
@@ -54,3 +56,34 @@ def _parameters(command: Any) -> list[str]:
     if not rows:
         return []
     return ["| | | default |", "|---|---|---|", *rows, ""]
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Called by mkdocs for each rendered page: mend what docstrings look like in HTML."""
+    # Docstrings name things as Sphinx does; here a name in code style says enough.
+    html = re.sub(r":(?:class|func|meth|mod|data|attr):<code>[~.]?", "<code>", html)
+    return _mend_grouped(html)
+
+
+def _mend_grouped(html: str) -> str:
+    """Give each parameter of ALoRa its own type and default.
+
+    The docstring explains several parameters in one entry, and the renderer shows all of them with
+    the type and default of the first.
+    """
+    begin, end = (html.find(f'id="alora_ts.estimator.ALoRa{part}"') for part in ("", ".fit"))
+    if begin < 0 or end < 0:
+        return html
+    from alora_ts.estimator import ALoRa
+
+    section = html[begin:end]
+    for name, parameter in inspect.signature(ALoRa).parameters.items():
+        kind, default = escape(str(parameter.annotation)), escape(repr(parameter.default))
+        section = re.sub(
+            rf"(<b><code>{name}</code></b>\s*)\(.*?\)(\s*–)",
+            rf"\1(<code>{kind}</code>, default: <code>{default}</code>)\2",
+            section,
+            count=1,
+            flags=re.DOTALL,
+        )
+    return html[:begin] + section + html[end:]

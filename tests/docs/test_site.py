@@ -54,6 +54,14 @@ def test_classes_are_in_the_reference(site: Path) -> None:
     page = (site / "reference" / "python" / "index.html").read_text()
     for name in ("alora_ts.estimator.ALoRa.fit", "alora_ts.backtest.backtest"):
         assert f'id="{name}"' in page
+    assert ":class:" not in page
+
+
+def test_each_parameter_has_its_own_default(site: Path) -> None:
+    page = (site / "reference" / "python" / "index.html").read_text()
+    for name, default in (("embedding", "&#x27;pairs&#x27;"), ("kernel_width", "3"), ("seed", "0")):
+        entry = page[page.index(f"<b><code>{name}</code></b>") :][:300]
+        assert f"default: <code>{default}</code>" in entry
 
 
 def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
