@@ -38,10 +38,10 @@ def backtest_section(found: Backtest) -> str:
     )
     return (
         f"<p>{escape(str(found))}.</p>{led}"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Fits"><table>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         "<p>Each row was scored by a model fitted on earlier rows only. Relations, data "
         "preparation and model card below are those of the last fit.</p>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Fits"><table>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
