@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from alora_ts import ALoRa
+from alora_ts.bench.speed import wavy_rows
+from tests import naive
+
+WINDOW = 8
+
+
+@pytest.fixture(scope="module")
+def model() -> ALoRa:
+    small = ALoRa(window=WINDOW, pairs=40, heads=4, epochs=1, epoch_windows=64, scoring="paper")
+    return small.fit(wavy_rows(300, 4), progress=False)
+
+
+def test_a_row_gets_what_the_loops_say(model: ALoRa) -> None:
+    rows = wavy_rows(40, 4).astype(np.float64)
+    fitted = model.model_
+    values = fitted.preparation.standardiser.apply(rows)
+    values = np.clip(values, -fitted.input_limit, fitted.input_limit)
+    stream = model.stream()
+    for number, row in enumerate(rows):
+        reading = stream.push(row)
+        assert reading.warm_up == (number < WINDOW - 1)
+        if reading.warm_up:
+            continue
+        window = values[number - WINDOW + 1 : number + 1]
+        reconstruction, attention = naive.forward(fitted.network, window)
+        error = np.square(window[-1] - reconstruction[-1])
+        np.testing.assert_allclose(reading.error, error, rtol=1e-3, atol=1e-5)
+        assert reading.rank == naive.rank(attention, fitted.calibration.rank_level)
+
+
+def test_memory_does_not_grow(model: ALoRa) -> None:
+    stream = model.stream()
+    rows = wavy_rows(100, 4)
+    for row in rows:
+        stream.push(row)
+    tracemalloc.start()
+    try:
+        for row in rows:
+            stream.push(row)
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(5):
+            for row in rows:
+                stream.push(row)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 20_000
