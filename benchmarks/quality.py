@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,15 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
-from alora_ts.data import as_table
+from alora_ts.data import as_table, plan_windows
 from alora_ts.datasets import load
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.diagnosis import localize
 from alora_ts.diagnosis.localization import LOCALIZATIONS
 from alora_ts.files import write_atomically
 from alora_ts.metrics import affiliation, auc_pr, best_f1, hit_rate, ips, ndcg
+from alora_ts.model.fitted import FittedModel
+from alora_ts.model.localize import localize_rows
 from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
 
@@ -45,6 +48,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "input_limit": 1e6,
     },
 }
+# The same fit, judged by the localization that is built on W_t; slow, so apart.
+VARIANTS["window"] = {}
 SMD = tuple(f"machine-1-{number}" for number in range(2, 9))
 ASD = tuple(f"omi-{number}" for number in range(1, 7))
 
@@ -96,6 +101,28 @@ def pca_error(train: Array, test: Array) -> Array:
     centred = test - train.mean(0)
     residual: Array = centred - centred @ axes[:kept].T @ axes[:kept]
     return np.square(residual).sum(1)
+
+
+def located_by_c(model: FittedModel, plain: Array, remembered: Array) -> dict[str, Array]:
+    """Every form that traces by C, on the row's own errors and on remembered ones."""
+    c = model.contributions
+    forms = {form: localize(plain, c, form=form) for form in LOCALIZATIONS}
+    again = ("error", "absolute", "blend", "paper", "paper-top-k", "authors")
+    return forms | {f"{form}, remembered": localize(remembered, c, form=form) for form in again}
+
+
+def by_window(
+    model: FittedModel, error: Array, values: Array, borders: Array, truth: Array
+) -> Array:
+    """The form built on W_t, for the rows that are judged; zeros elsewhere."""
+    plan = plan_windows(len(values), model.window, borders)
+    rows = np.flatnonzero(truth.any(1))
+    window = replace(model, options=replace(model.options, localization="window"))
+    scores = np.zeros_like(error)
+    scores[rows] = localize_rows(
+        window, error[rows], lambda part: plan.gather(values, plan.of_row[rows[part]])
+    )
+    return scores
 
 
 def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> dict[str, Any]:
@@ -163,12 +190,13 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
     truth = data.truth()
     if truth.any() and dataset != "MSL":
         remembered = causal_mean(error, model.options.localization_memory, memory)
-        c = model.contributions
-        located = {f"{form}": localize(plain, c, form=form) for form in LOCALIZATIONS}
-        located |= {
-            f"{form}, remembered": localize(remembered, c, form=form)
-            for form in ("error", "absolute", "blend", "paper", "paper-top-k", "authors")
-        }
+        if variant == "window":
+            located = {
+                "window": by_window(model, plain, values, borders, truth),
+                "window, remembered": by_window(model, remembered, values, borders, truth),
+            }
+        else:
+            located = located_by_c(model, plain, remembered)
         if seed == 0 and variant == "default":
             located |= {
                 "squared input": np.square(test),

@@ -23,7 +23,7 @@ def print_tables(results: Path, out: TextIO) -> None:
     for (variant, dataset), done in sorted(counts.items()):
         print(f"{variant}, {dataset}: {len(done)} runs", file=out)
     for dataset in _DATASETS:
-        here = [run for run in runs if run["dataset"] == dataset]
+        here = [run for run in runs if run["dataset"] == dataset and run["variant"] != "window"]
         if here:
             _detection(dataset, here, out)
     for dataset in ("SMD", "ASD"):
@@ -104,12 +104,13 @@ def _detection(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
 
 
 def _localization(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
-    table = _rows([run for run in runs if run["variant"] == "default"], "localization")
+    ours = [{**run, "variant": "default"} for run in runs if run["variant"] != "authors"]
+    table = _rows(ours, "localization")
     measures = [f"{m}@{p}" for m in ("hr", "ndcg", "ips") for p in (100, 150)]
     print(f"\n### {dataset}: localization\n", file=out)
     head = ["form", *(m.upper() for m in measures)]
     print("| " + " | ".join(head) + " |", file=out)
     print("|" + "---|" * len(head), file=out)
-    for row, by_entity in table.items():
+    for row, by_entity in sorted(table.items()):
         cells = [row, *(f"{_mean(by_entity, measure):.3f}" for measure in measures)]
         print("| " + " | ".join(cells) + " |", file=out)
