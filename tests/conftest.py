@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+# Tests use tiny tensors, for which a second thread costs more than it brings, above all on a busy
+# machine. Must be set before torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
