@@ -25,6 +25,7 @@ from alora_ts.progress import Progress, Step, reporting
 __all__ = ["Preparation"]
 
 _AUTO_GAP_STEPS = 10
+_DAY = 86_400.0
 _SHOWN_CELLS = 50_000_000  # smaller tables take less than two seconds
 
 
@@ -129,6 +130,14 @@ class Preparation:
     def step(self) -> float | None:
         """The training data's median step, in seconds (or time units); None without times."""
         return self.fitted.step
+
+    @property
+    def rows_per_day(self) -> float | None:
+        """How many prepared rows a day has; None where rows have no times of day."""
+        step = self.options.resample or self.step
+        if self.fitted.time != "datetime" or not step:
+            return None
+        return _DAY / (step * (self.options.downsample or 1))
 
     @property
     def gap(self) -> float | None:

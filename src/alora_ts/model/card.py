@@ -35,9 +35,16 @@ def model_card(model: FittedModel) -> dict[str, Any]:
         "rank_level": calibration.rank_level,
         "threshold": calibration.threshold.value,
         "threshold_note": calibration.threshold.note,
+        "expected_alarming_rows_per_day": _alarms_per_day(model),
         "calibration_rows": calibration.held_back_rows,
         "training_error": training.error[-1] if training.error else None,
         "best_epoch": training.best_epoch,
         "training_stopped": training.stopped,
         "limits": list(LIMITS),
     }
+
+
+def _alarms_per_day(model: FittedModel) -> float | None:
+    """Normal rows that alarm in a day, if days to come are like the held-back rows."""
+    per_day = model.preparation.rows_per_day
+    return None if per_day is None else per_day * model.calibration.threshold.share

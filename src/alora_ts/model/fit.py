@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts.data import Preparation, Prepared, Table, window_ends
+from alora_ts.data import Preparation, Table, window_ends
 from alora_ts.data.options import PrepareOptions
 from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
@@ -25,7 +25,6 @@ from alora_ts.scoring.rules import Scoring
 
 __all__ = ["FitOptions", "fit_model"]
 
-_DAY = 86_400.0
 _SCORED_AT_ONCE = 256
 
 
@@ -156,7 +155,7 @@ def fit_model(
         held_back_from=held_back_from,
         window=window,
         options=options.calibration,
-        rows_per_day=_rows_per_day(prepared, preparation, options.preparation),
+        rows_per_day=preparation.rows_per_day,
         report=report,
     )
     return FittedModel(
@@ -181,13 +180,3 @@ def _least_surprising(engine: Engine, source: WindowSource, share: float) -> NDA
         error[which] = (windows[:, -1] - expected).square().sum(1).numpy()
     keep = max(1, round(len(source) * (1 - share)))
     return np.sort(np.argsort(error, kind="stable")[:keep])
-
-
-def _rows_per_day(
-    prepared: Prepared, preparation: Preparation, options: PrepareOptions
-) -> float | None:
-    """How many prepared rows a day has; None where the rows have no times of day."""
-    if prepared.timestamps is None or prepared.timestamps.dtype.kind != "M":
-        return None
-    step = options.resample or preparation.step
-    return None if not step else _DAY / (step * (options.downsample or 1))

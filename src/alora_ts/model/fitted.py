@@ -56,7 +56,8 @@ class Period:
         stamps = prepared.timestamps
         if stamps is None:
             return cls(None, None, len(prepared))
-        return cls(str(stamps[0]), str(stamps[-1]), len(prepared))
+        first, last = (str(stamps[row]).removesuffix(".000000") for row in (0, -1))
+        return cls(first, last, len(prepared))
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,14 @@ class Threshold:
         The rule asked for.
     note : str
         What was really done, in words, fallbacks included.
+    share : float
+        The share of normal rows that was allowed to alarm.
     """
 
     value: float
     rule: ThresholdRule
     note: str
+    share: float
 
 
 def choose_threshold(
@@ -98,7 +101,7 @@ def choose_threshold(
     if not 0 < share < 1:
         raise AloraError(f"alarm_share must lie between 0 and 1, not {share}")
     value, note = _quantile(scores, share) if rule == "quantile" else _tail(scores, share)
-    return Threshold(max(value, float(np.finfo(np.float32).tiny)), rule, note)
+    return Threshold(max(value, float(np.finfo(np.float32).tiny)), rule, note, share)
 
 
 def _quantile(scores: NDArray[np.floating], share: float) -> tuple[float, str]:
