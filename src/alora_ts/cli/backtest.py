@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from alora_ts.cli.common import TimeOption, console, refuse_early, split_names
+from alora_ts.cli.common import (
+    AlarmShareOption,
+    AlarmsPerDayOption,
+    ColumnsOption,
+    EpochsOption,
+    IgnoreOption,
+    IncidentsOption,
+    QuietOption,
+    ReportOption,
+    ThreadsOption,
+    TimeOption,
+    console,
+    refuse_early,
+    split_names,
+)
 
 if TYPE_CHECKING:
     from alora_ts.backtest import Backtest
@@ -41,38 +55,24 @@ def backtest(
             help="Write a score for each row: .csv or .parquet; .json gives everything.",
         ),
     ] = None,
-    incidents: Annotated[
-        Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
+    incidents: IncidentsOption = None,
+    report: ReportOption = None,
     like: Annotated[
         Path | None,
         typer.Option(metavar="MODEL", help="Fit with all settings of this model file."),
     ] = None,
     time: TimeOption = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="Use only these columns (comma-separated, repeatable)."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave these columns out (comma-separated, repeatable)."),
-    ] = None,
+    columns: ColumnsOption = None,
+    ignore: IgnoreOption = None,
     window: Annotated[
         int | None, typer.Option(help="Rows the network looks at.", min=2, show_default="20")
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Most passes over the drawn windows.", min=1)
-    ] = None,
-    alarm_share: Annotated[
-        float | None, typer.Option(help="Share of normal rows that may alarm, such as 0.001.")
-    ] = None,
-    alarms_per_day: Annotated[
-        float | None, typer.Option(help="Set the threshold by alarming rows per normal day.")
-    ] = None,
+    epochs: EpochsOption = None,
+    alarm_share: AlarmShareOption = None,
+    alarms_per_day: AlarmsPerDayOption = None,
     seed: Annotated[int | None, typer.Option(help="Every random draw comes from it.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Replay HISTORY: fit on its first part, score onward, and say what would have alarmed.
 

@@ -12,7 +12,22 @@ from alora_ts.errors import AloraError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["ModelArgument", "TimeOption", "console", "refuse_early", "split_names"]
+__all__ = [
+    "AlarmShareOption",
+    "AlarmsPerDayOption",
+    "ColumnsOption",
+    "EpochsOption",
+    "IgnoreOption",
+    "IncidentsOption",
+    "ModelArgument",
+    "QuietOption",
+    "ReportOption",
+    "ThreadsOption",
+    "TimeOption",
+    "console",
+    "refuse_early",
+    "split_names",
+]
 
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file written by `alora-ts fit`.")
@@ -21,6 +36,30 @@ TimeOption = Annotated[
     str | None,
     typer.Option("--time", help="The time column; found by itself if not given.", metavar="COLUMN"),
 ]
+
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Use only these columns (comma-separated, repeatable)."),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Leave these columns out (comma-separated, repeatable)."),
+]
+EpochsOption = Annotated[
+    int | None, typer.Option(help="Most passes over the drawn windows.", min=1)
+]
+AlarmShareOption = Annotated[
+    float | None, typer.Option(help="Share of normal rows that may alarm, such as 0.001.")
+]
+AlarmsPerDayOption = Annotated[
+    float | None, typer.Option(help="Set the threshold by alarming rows per normal day.")
+]
+IncidentsOption = Annotated[
+    Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")
+]
+ReportOption = Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads for torch.", min=1)]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from alora_ts.cli.common import ModelArgument, TimeOption, console, refuse_early
+from alora_ts.cli.common import (
+    IncidentsOption,
+    ModelArgument,
+    QuietOption,
+    ReportOption,
+    ThreadsOption,
+    TimeOption,
+    console,
+    refuse_early,
+)
 
 if TYPE_CHECKING:
     from alora_ts.diagnosis import Diagnosis
@@ -34,10 +43,8 @@ def detect(
             help="Write a score for each row: .csv or .parquet; .json gives the whole diagnosis.",
         ),
     ] = None,
-    incidents: Annotated[
-        Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None,
+    incidents: IncidentsOption = None,
+    report: ReportOption = None,
     variables: Annotated[
         bool, typer.Option("--variables", help="Add each variable's localization score to OUT.")
     ] = False,
@@ -52,8 +59,8 @@ def detect(
     fail_on_anomaly: Annotated[
         bool, typer.Option("--fail-on-anomaly", help="Exit with 3 if there is an incident.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Say when DATA misbehaves and which variables caused it.
 

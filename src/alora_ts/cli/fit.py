@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from alora_ts.cli.common import TimeOption, console, refuse_early, split_names
+from alora_ts.cli.common import (
+    AlarmShareOption,
+    AlarmsPerDayOption,
+    ColumnsOption,
+    EpochsOption,
+    IgnoreOption,
+    QuietOption,
+    ThreadsOption,
+    TimeOption,
+    console,
+    refuse_early,
+    split_names,
+)
 
 
 def fit(
@@ -23,28 +35,16 @@ def fit(
         Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
     ],
     time: TimeOption = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="Use only these columns (comma-separated, repeatable)."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave these columns out (comma-separated, repeatable)."),
-    ] = None,
+    columns: ColumnsOption = None,
+    ignore: IgnoreOption = None,
     validation: Annotated[
         Path | None,
         typer.Option(help="Rows to hold back for the threshold, instead of the end of TRAIN."),
     ] = None,
     window: Annotated[int, typer.Option(help="Rows the network looks at.", min=2)] = 20,
-    epochs: Annotated[
-        int | None, typer.Option(help="Most passes over the drawn windows.", min=1)
-    ] = None,
-    alarm_share: Annotated[
-        float | None, typer.Option(help="Share of normal rows that may alarm, such as 0.001.")
-    ] = None,
-    alarms_per_day: Annotated[
-        float | None, typer.Option(help="Set the threshold by alarming rows per normal day.")
-    ] = None,
+    epochs: EpochsOption = None,
+    alarm_share: AlarmShareOption = None,
+    alarms_per_day: AlarmsPerDayOption = None,
     scoring: Annotated[
         str, typer.Option(help="refined (ours), paper (Eq. 9), or error.")
     ] = "refined",
@@ -64,9 +64,9 @@ def fit(
     contamination: Annotated[
         float, typer.Option(help="Share of the worst windows to drop before a second fit.")
     ] = 0.0,
-    threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
+    threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(help="Every random draw comes from it.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Learn what is normal from TRAIN and write a model.
 
