@@ -21,7 +21,14 @@ from alora_ts.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["FORMAT_VERSION", "Artifact", "read_artifact", "write_artifact"]
+__all__ = [
+    "FORMAT_VERSION",
+    "Artifact",
+    "read_artifact",
+    "read_described",
+    "write_artifact",
+    "write_described",
+]
 
 FORMAT_VERSION = 1
 _KEY = "alora_ts"
@@ -45,10 +52,44 @@ class Artifact:
     tensors: Mapping[str, Tensor]
 
 
+def write_described(
+    path: str | os.PathLike[str],
+    key: str,
+    header: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+) -> None:
+    """Write tensors with a description under one key of the header, whole or not at all.
+
+    One entry only: safetensors does not fix the order of several, and equal fits give equal bytes.
+    """
+    from safetensors.torch import save_file
+
+    text = json.dumps(header, sort_keys=True, allow_nan=False)
+    with write_atomically(path) as part:
+        together = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        save_file(together, part, metadata={key: text})
+
+
+def read_described(path: Path, key: str) -> tuple[dict[str, Any] | None, dict[str, Tensor]]:
+    """Read what :func:`write_described` wrote; the description is None where the key is absent.
+
+    Raises
+    ------
+    OSError, safetensors.SafetensorError, json.JSONDecodeError
+        When the file is absent, cut or no such file. Callers say what was expected instead.
+    """
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as opened:
+        text = (opened.metadata() or {}).get(key)
+        # The opened file is no dict: it has keys() but cannot be iterated.
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    return None if text is None else json.loads(text), tensors
+
+
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> Path:
     """Write a model file, whole or not at all."""
     import torch
-    from safetensors.torch import save_file
 
     header = {
         "format": FORMAT_VERSION,
@@ -60,12 +101,8 @@ def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> Path:
         },
         "description": artifact.description,
     }
-    target = Path(path)
-    text = json.dumps(header, sort_keys=True, allow_nan=False)
-    with write_atomically(target) as part:
-        tensors = {name: tensor.contiguous() for name, tensor in artifact.tensors.items()}
-        save_file(tensors, part, metadata={_KEY: text})
-    return target
+    write_described(path, _KEY, header, artifact.tensors)
+    return Path(path)
 
 
 def read_artifact(path: str | os.PathLike[str]) -> Artifact:
@@ -76,32 +113,29 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
     ArtifactError
         When it is absent, truncated, foreign, or of a later format; the message says which.
     """
-    from safetensors import SafetensorError, safe_open
+    from safetensors import SafetensorError
 
     source = Path(path)
     if not source.is_file():
         what = "it is a folder" if source.is_dir() else "there is no such file"
         raise ArtifactError(f"cannot read the model {source}: {what}")
     try:
-        with safe_open(source, framework="pt") as opened:
-            metadata = opened.metadata() or {}
-            if _KEY not in metadata:
-                raise ArtifactError(
-                    f"{source} is a safetensors file but no model of alora-ts; "
-                    "give a file written by `alora-ts fit` or ALoRa.save"
-                )
-            header = json.loads(metadata[_KEY])
-            found = header.get("format")
-            if found != FORMAT_VERSION:
-                raise ArtifactError(
-                    f"{source} has format version {found}, but this alora-ts reads version "
-                    f"{FORMAT_VERSION}; install the version that wrote it "
-                    f"({header.get('versions', {}).get('alora-ts', 'unknown')}) or fit again"
-                )
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        header, tensors = read_described(source, _KEY)
     except (SafetensorError, json.JSONDecodeError, OSError) as error:
         raise ArtifactError(
             f"cannot read the model {source}: it is truncated or no model file ({error}); "
             "give a file written by `alora-ts fit` or ALoRa.save"
         ) from error
+    if header is None:
+        raise ArtifactError(
+            f"{source} is a safetensors file but no model of alora-ts; "
+            "give a file written by `alora-ts fit` or ALoRa.save"
+        )
+    found = header.get("format")
+    if found != FORMAT_VERSION:
+        raise ArtifactError(
+            f"{source} has format version {found}, but this alora-ts reads version "
+            f"{FORMAT_VERSION}; install the version that wrote it "
+            f"({header.get('versions', {}).get('alora-ts', 'unknown')}) or fit again"
+        )
     return Artifact(header["kind"], header["description"], tensors)

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import safetensors
-import safetensors.torch
 import torch
 
-from alora_ts import __version__
+from alora_ts.artifact import read_described, write_described
 from alora_ts.baselines.inputs import InputReader
 from alora_ts.baselines.parameters import check_known
 from alora_ts.baselines.registry import find, name_of
 from alora_ts.baselines.torch_detector import TorchDetector
 from alora_ts.errors import ArtifactError
-from alora_ts.files import write_atomically
+from alora_ts.version import __version__
 
 __all__ = ["load", "save"]
 
@@ -44,11 +43,8 @@ def save(detector: TorchDetector[Any], path: str | os.PathLike[str]) -> None:
         "versions": {"alora_ts": __version__, "torch": torch.__version__},
     }
     state = detector.network_.state_dict()
-    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state.items()}
-    # One entry only: the order of several entries in the header is not fixed.
-    metadata = {_KEY: json.dumps(description, sort_keys=True)}
-    with write_atomically(path) as part:
-        safetensors.torch.save_file(tensors, part, metadata=metadata)
+    tensors = {name: value.detach().cpu().clone() for name, value in state.items()}
+    write_described(path, _KEY, description, tensors)
 
 
 def load(path: str | os.PathLike[str]) -> TorchDetector[Any]:
@@ -71,20 +67,17 @@ def load(path: str | os.PathLike[str]) -> TorchDetector[Any]:
     """
     file = Path(path)
     try:
-        with safetensors.safe_open(file, framework="pt") as opened:
-            header = (opened.metadata() or {}).get(_KEY)
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118  no dict
+        description, tensors = read_described(file, _KEY)
     except FileNotFoundError:
         raise ArtifactError(f"{file}: there is no such file; check the path") from None
-    except (safetensors.SafetensorError, OSError) as error:
+    except (safetensors.SafetensorError, json.JSONDecodeError, OSError) as error:
         raise ArtifactError(
             f"{file}: not a readable model file ({error}); fit the method again and save it"
         ) from error
-    if header is None:
+    if description is None:
         raise ArtifactError(
             f"{file}: a safetensors file, but not of a baseline; use alora_ts.load for ALoRa models"
         )
-    description = json.loads(header)
     if description["format"] > _FORMAT:
         raise ArtifactError(
             f"{file}: written in format {description['format']}, newer than {_FORMAT}, by alora-ts "
