@@ -75,6 +75,11 @@ def plant(
     SyntheticDataset
         Readings, labels, and for each fault its origin and what it reached.
 
+    Notes
+    -----
+    The kinds and sizes of the default faults were chosen with ALoRa's answers in view, so that the
+    demo shows something. They are no benchmark: use ``clear-faults`` or ``types`` to compare.
+
     Examples
     --------
     >>> data = plant()
