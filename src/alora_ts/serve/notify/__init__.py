@@ -1,0 +1,1 @@
+"""Telling people and systems about incidents."""

@@ -1,0 +1,72 @@
+"""What is told, to whom, and where the telling is kept until it succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+__all__ = ["EventKind", "IncidentEvent", "Notifier", "Outbox", "OutboxEntry"]
+
+EventKind = Literal["opened", "updated", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentEvent:
+    """Something happened to an incident.
+
+    Attributes
+    ----------
+    id : str
+        Different for every event and the same at every attempt: receivers drop repetitions by it.
+    kind : {"opened", "updated", "closed"}
+    incident : mapping
+        The incident as the HTTP interface shows it.
+    """
+
+    id: str
+    kind: EventKind
+    incident: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """One event for one channel, with the attempts already made."""
+
+    id: int
+    channel: str
+    attempts: int
+    event: IncidentEvent
+
+
+class Outbox(Protocol):
+    """Keeps entries across crashes; times are seconds since 1970."""
+
+    async def due(self, now: float, limit: int) -> Sequence[OutboxEntry]:
+        """Give pending entries whose next attempt is not after ``now``, oldest first."""
+        ...
+
+    async def sent(self, entry: int) -> None:
+        """Note that an entry was delivered."""
+        ...
+
+    async def retry(self, entry: int, *, at: float, attempts: int, error: str) -> None:
+        """Note a failed attempt and when to try again."""
+        ...
+
+    async def dead(self, entry: int, *, error: str) -> None:
+        """Give an entry up; it stays visible as a dead letter."""
+        ...
+
+
+class Notifier(Protocol):
+    """Tells one receiver about incidents."""
+
+    @property
+    def name(self) -> str:
+        """What the settings call the channel."""
+        ...
+
+    async def notify(self, event: IncidentEvent) -> None:
+        """Deliver an event or raise; whoever calls tries again."""
+        ...
