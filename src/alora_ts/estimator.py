@@ -238,6 +238,7 @@ time_norm, causal
         ignore: Iterable[str] = (),
         segments: NDArray[np.integer] | None = None,
         callbacks: Sequence[Callback] = (),
+        initial: ALoRa | None = None,
         progress: Progress = None,
     ) -> Self:
         """Learn normal behaviour.
@@ -255,6 +256,8 @@ time_norm, causal
             Rows of different segments never share a window (batches, runs, channels).
         callbacks : sequence of Callback
             Called after each epoch.
+        initial : ALoRa, optional
+            A fitted model of the same variables and shape to begin with, instead of random weights.
         progress : bool, callable or None
             None shows a bar on a terminal.
 
@@ -268,7 +271,21 @@ time_norm, causal
         more = None
         if validation is not None:
             more = _read(validation, time=time, columns=names, ignore=ignore)
-        options = FitOptions(
+        with use_threads(self.threads), reporting(progress) as report:
+            self.model_ = fit_model(
+                table,
+                validation=more,
+                segments=segments,
+                options=self.fit_options(),
+                callbacks=callbacks,
+                report=report,
+                initial=None if initial is None else initial._fitted(),
+            )
+        return self
+
+    def fit_options(self) -> FitOptions:
+        """Every choice of a fit, checked, as :func:`alora_ts.model.fit.fit_model` takes them."""
+        return FitOptions(
             architecture=self._options(Architecture),
             preparation=self._options(PrepareOptions),
             training=self._options(TrainingOptions),
@@ -281,16 +298,6 @@ time_norm, causal
             input_limit=self.input_limit,
             seed=self.seed,
         )
-        with use_threads(self.threads), reporting(progress) as report:
-            self.model_ = fit_model(
-                table,
-                validation=more,
-                segments=segments,
-                options=options,
-                callbacks=callbacks,
-                report=report,
-            )
-        return self
 
     def score(
         self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,10 +21,22 @@ from alora_ts.learning.summary import TrainingSummary
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 
-__all__ = ["train"]
+__all__ = ["Descend", "descend", "train"]
 
 _WARM_UP_STEPS = 30
 _VALIDATION_WINDOWS = 512
+
+
+Descend = Callable[[ALoRaT, Tensor, TrainingOptions], Loss]
+"""Gives the loss of a batch of windows (B, T, d) and leaves its gradient in the network."""
+
+
+def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
+    """Evaluate Eq. 8 on a batch and its gradient, in this process."""
+    loss = objective(network, windows, options)
+    if torch.isfinite(loss.total):
+        loss.total.backward()  # type: ignore[no-untyped-call]
+    return loss
 
 
 def train(
@@ -37,6 +49,7 @@ def train(
     variables: Sequence[str],
     report: Report,
     callbacks: Sequence[Callback] = (),
+    descend: Descend = descend,
 ) -> TrainingSummary:
     """Train a network in place and leave it with the best weights seen.
 
@@ -54,6 +67,8 @@ def train(
         Receives a :class:`~alora_ts.progress.Step` after each step.
     callbacks : sequence of Callback
         Called after each epoch.
+    descend : callable
+        Where the gradient comes from; the default computes it here.
 
     Returns
     -------
@@ -88,10 +103,9 @@ def train(
             for _ in range(steps_per_epoch):
                 which = np.fromiter(itertools.islice(order, batch), dtype=np.int64)
                 windows = training.take(which)
-                loss = objective(network, windows, options)
-                _guard(loss, windows, variables)
                 optimiser.zero_grad(set_to_none=True)
-                loss.total.backward()  # type: ignore[no-untyped-call]
+                loss = descend(network, windows, options)
+                _guard(loss, windows, variables)
                 nn.utils.clip_grad_norm_(network.parameters(), options.gradient_clip)
                 optimiser.step()
                 schedule.step()

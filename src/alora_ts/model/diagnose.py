@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +14,28 @@ from alora_ts.model.card import model_card
 from alora_ts.model.fitted import FittedModel
 from alora_ts.model.localize import localize_rows
 from alora_ts.progress import Report
-from alora_ts.scoring import gather_evidence
+from alora_ts.scoring import Engine, gather_evidence
+from alora_ts.scoring.evidence import Evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
 
-__all__ = ["diagnose"]
+__all__ = ["Gather", "diagnose"]
+
+
+class Gather(Protocol):
+    """Runs the network over all rows, as :func:`~alora_ts.scoring.gather_evidence` does."""
+
+    def __call__(
+        self,
+        engine: Engine,
+        values: NDArray[np.float32],
+        segments: NDArray[np.integer] | None,
+        *,
+        window: int,
+        rank_level: float,
+        report: Report,
+    ) -> Evidence:
+        """See :func:`~alora_ts.scoring.gather_evidence`."""
+        ...
 
 
 def diagnose(
@@ -24,11 +44,12 @@ def diagnose(
     *,
     segments: NDArray[np.integer] | None,
     report: Report,
+    gather: Gather = gather_evidence,
 ) -> Diagnosis:
     """Score every row, find the incidents and name their culprits."""
     prepared, values, borders = model.prepare(table, segments)
     calibration, options = model.calibration, model.options
-    evidence = gather_evidence(
+    evidence = gather(
         model.engine,
         values,
         borders,

@@ -14,6 +14,7 @@ from alora_ts.data import Preparation, Table, window_ends
 from alora_ts.data.options import PrepareOptions
 from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
+from alora_ts.learning.loop import Descend, descend
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel, Period, join_segments, limit
 from alora_ts.model.localize import FORMS
@@ -84,6 +85,8 @@ def fit_model(
     options: FitOptions,
     callbacks: Sequence[Callback],
     report: Report,
+    initial: FittedModel | None = None,
+    descend: Descend = descend,
 ) -> FittedModel:
     """Fit a model.
 
@@ -99,13 +102,24 @@ def fit_model(
     callbacks : sequence of Callback
     report : callable
         Receives the progress.
+    initial : FittedModel or None
+        A model of the same variables whose pairs and weights to begin with; None begins afresh.
+    descend : callable
+        Gives a batch's loss and leaves its gradient in the network.
 
     Returns
     -------
     FittedModel
+
+    Raises
+    ------
+    DataError
+        When there are too few rows, or the variables are not those of ``initial``.
     """
     window = options.architecture.window
     preparation = Preparation(**asdict(options.preparation)).fit(table)
+    if initial is not None:
+        _refuse_stranger(initial, preparation, options.architecture, table)
     prepared = preparation.apply(table)
     values = limit(prepared.values, options.input_limit, keep=False)
     borders = join_segments(prepared, segments)
@@ -124,13 +138,20 @@ def fit_model(
             f"({held_back_from:,} rows; gaps split it into "
             f"{len(np.unique(borders[:held_back_from]))}); give more rows or a smaller window"
         )
-    pairs = torch.from_numpy(
-        choose_pairs(values[:held_back_from], limit=options.pairs, correlation=options.correlation)
-    )
+    weights = None if initial is None else initial.network.state_dict()
+    if weights is not None and "embed.pairs" in weights:
+        pairs = weights["embed.pairs"]
+    else:
+        fresh = values[:held_back_from]
+        pairs = torch.from_numpy(
+            choose_pairs(fresh, limit=options.pairs, correlation=options.correlation)
+        )
 
     def train_on(which: NDArray[np.intp]) -> tuple[ALoRaT, TrainingSummary]:
         torch.manual_seed(options.seed)
         network = ALoRaT(pairs, variables=values.shape[1], architecture=options.architecture)
+        if weights is not None:
+            network.load_state_dict(weights)
         summary = train(
             network,
             WindowSource(values, which, window=window),
@@ -140,6 +161,7 @@ def fit_model(
             variables=preparation.variables,
             report=report,
             callbacks=callbacks,
+            descend=descend,
         )
         return network, summary
 
@@ -168,6 +190,22 @@ def fit_model(
         input_limit=options.input_limit,
         report=prepared.report,
     )
+
+
+def _refuse_stranger(
+    initial: FittedModel, preparation: Preparation, architecture: Architecture, table: Table
+) -> None:
+    if initial.preparation.variables != preparation.variables:
+        raise DataError(
+            f"{table.source}: the variables are not those of the model to begin with, in its "
+            f"order ({', '.join(initial.preparation.variables)}); give the same columns or begin "
+            "afresh"
+        )
+    if initial.network.architecture != architecture:
+        raise AloraError(
+            "the model to begin with has another shape (window, layers, heads …); use the "
+            "parameters it was fitted with"
+        )
 
 
 def _least_surprising(engine: Engine, source: WindowSource, share: float) -> NDArray[np.intp]:
