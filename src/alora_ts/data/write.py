@@ -12,7 +12,7 @@ import polars as pl
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
 
-__all__ = ["WRITABLE", "check_writable", "write_table"]
+__all__ = ["WRITABLE", "as_polars", "check_writable", "write_table"]
 
 WRITABLE = (".csv", ".parquet", ".json")
 
@@ -60,7 +60,7 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
     ['score', '0.5', '2.0']
     """
     target = check_writable(path)
-    table = _as_polars(frame)
+    table = as_polars(frame)
     with write_atomically(target) as part:
         if target.suffix.lower() == ".csv":
             table.write_csv(part)
@@ -70,7 +70,8 @@ def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
             table.write_json(part)
 
 
-def _as_polars(frame: Any) -> pl.DataFrame:
+def as_polars(frame: Any) -> pl.DataFrame:
+    """A frame of any kind in polars; a pandas index of times, or with a name, becomes a column."""
     if isinstance(frame, pl.DataFrame):
         return frame
     given = nw.from_native(frame, eager_only=True)
