@@ -163,3 +163,25 @@ def evidence(
         ranks.append(rank(attention, level))
         warm_up.append(t - start < width - 1)
     return np.array(expected), ranks, warm_up
+
+
+def origin_scores(
+    window: Array, weights: Array, offset: Array, size: Array, usual: Array
+) -> list[float]:
+    """Divergence of each variable's surprises from the normal ones, for one window."""
+    lags, d, _ = weights.shape
+    found = []
+    for j in range(d):
+        surprises = []
+        for t in range(lags, len(window)):
+            foretold = offset[j]
+            for lag in range(1, lags + 1):
+                for i in range(d):
+                    foretold += weights[lag - 1, i, j] * window[t - lag, i]
+            surprises.append((window[t, j] - foretold) / size[j])
+        m = len(surprises)
+        mean = sum(surprises) / m
+        variance = sum((one - mean) ** 2 for one in surprises) / m
+        excess = mean**2 + variance - 1 - np.log(max(variance, 0.01))
+        found.append(float(m / 2 * excess / usual[j]))
+    return found

@@ -87,8 +87,9 @@ time_norm, causal
     alarms_per_day : float
         For the threshold of that name.
     localization : str
-        A form of :func:`alora_ts.diagnosis.localize`, or "window" for the one built on the
-        attention of the moment (slower).
+        A form of :func:`alora_ts.diagnosis.localize`, "window" for the one built on the attention
+        of the moment (slower), or "origin" to rank by where a fault began instead of by what it
+        reached (:mod:`alora_ts.diagnosis.origins`).
     localization_top : int
         k of its forms that keep the k largest.
     localization_memory : int
@@ -392,7 +393,7 @@ time_norm, causal
         """Write the model as one safetensors file that :func:`load` reads."""
         model = self._fitted()
         description = {"parameters": self.get_params(), **model.describe()}
-        return write_artifact(Artifact("ALoRa", description, model.network.state_dict()), path)
+        return write_artifact(Artifact("ALoRa", description, model.tensors()), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.diagnosis.incident import Culprit, Incident, find_incidents, severity_of
+from alora_ts.diagnosis.incident import Culprit, Incident, Origin, find_incidents, severity_of
 from alora_ts.diagnosis.shares import shares
 
 __all__ = ["build_incidents"]
@@ -29,6 +29,7 @@ def build_incidents(
     segments: NDArray[np.integer] | None,
     merge: int,
     minimum: int,
+    origin_scores: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
 ) -> tuple[Incident, ...]:
     """Find the incidents and rank their culprits.
 
@@ -44,6 +45,8 @@ def build_incidents(
     timestamps, segments : ndarray of shape (N,) or None
     merge, minimum : int
         See :func:`~alora_ts.diagnosis.incident.find_incidents`.
+    origin_scores : callable or None
+        Gives the origin scores (n, d) of some rows; None names no origins.
 
     Returns
     -------
@@ -52,12 +55,13 @@ def build_incidents(
     Notes
     -----
     A variable's share in an incident is its part of the localization scores summed over the
-    alarming rows of the incident; rows in quiet breaks do not count.
+    alarming rows of the incident; rows in quiet breaks do not count. The origin is found in the
+    same way from the origin scores.
     """
     incidents = []
     for start, end in find_incidents(score, merge=merge, minimum=minimum, segments=segments):
         rows = np.flatnonzero(score[start:end] > 1) + start
-        part = shares(shares(localization[rows]).T @ score[rows])
+        part = _weigh(localization[rows], score[rows])
         peak = int(start + np.argmax(score[start:end]))
         deviation = (values[rows] - expected[rows]) / scale
         order = np.argsort(-part, kind="stable")
@@ -87,6 +91,22 @@ def build_incidents(
                 score=highest,
                 severity=severity_of(highest),
                 culprits=tuple(culprits),
+                origin=None
+                if origin_scores is None
+                else _origin(origin_scores(rows), score[rows], variables),
             )
         )
     return tuple(incidents)
+
+
+def _weigh(scores: NDArray[np.floating], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each variable's share over some rows, (d,); a row counts by how much it alarms."""
+    return shares(shares(scores).T @ weight)
+
+
+def _origin(
+    scores: NDArray[np.float64], weight: NDArray[np.float64], variables: Sequence[str]
+) -> Origin:
+    part = _weigh(scores, weight)
+    first = int(np.argmax(part))
+    return Origin(variables[first], float(part[first]))

@@ -231,6 +231,9 @@ def _incident_dict(incident: Incident) -> dict[str, Any]:
             }
             for culprit in incident.culprits
         ],
+        "origin": None
+        if incident.origin is None
+        else {"variable": incident.origin.variable, "contribution_score": incident.origin.share},
     }
 
 

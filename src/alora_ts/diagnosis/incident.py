@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.windows import segment_starts
 
-__all__ = ["Culprit", "Incident", "find_incidents"]
+__all__ = ["Culprit", "Incident", "Origin", "find_incidents"]
 
 Direction = Literal["above", "below"]
 Severity = Literal["low", "medium", "high"]
@@ -43,6 +43,22 @@ class Culprit:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The variable in which an incident most likely began.
+
+    Attributes
+    ----------
+    variable : str
+    share : float
+        Its part of the origin scores of all variables: near 1 where it stands out alone, near
+        1 / d where no variable does.
+    """
+
+    variable: str
+    share: float
+
+
+@dataclass(frozen=True)
 class Incident:
     """A stretch of rows that belong to one alarm.
 
@@ -59,7 +75,10 @@ class Incident:
     severity : {"low", "medium", "high"}
         Below 3 times the alarm level, below 10 times, and above.
     culprits : tuple of Culprit
-        Largest share first.
+        Who deviates, largest share first.
+    origin : Origin or None
+        Where it most likely began, which need not be what deviates most; None where the model
+        cannot tell (it was saved before this was learned).
     """
 
     start: int
@@ -70,6 +89,7 @@ class Incident:
     score: float
     severity: Severity
     culprits: tuple[Culprit, ...]
+    origin: Origin | None = None
 
     @property
     def rows(self) -> int:

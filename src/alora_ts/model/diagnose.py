@@ -12,7 +12,7 @@ from alora_ts.diagnosis import Diagnosis
 from alora_ts.diagnosis.assemble import build_incidents
 from alora_ts.model.card import model_card
 from alora_ts.model.fitted import FittedModel
-from alora_ts.model.localize import localize_rows
+from alora_ts.model.localize import localize_rows, origin_rows
 from alora_ts.progress import Report
 from alora_ts.scoring import Engine, gather_evidence
 from alora_ts.scoring.evidence import Evidence
@@ -63,9 +63,12 @@ def diagnose(
     raw = calibration.rule.raw(error.sum(1), evidence.rank, memory)
     remembered = causal_mean(error, options.localization_memory, memory)
     plan = plan_windows(len(values), model.window, borders)
-    localization = localize_rows(
-        model, remembered, lambda rows: plan.gather(values, plan.of_row[rows])
-    )
+
+    def windows_of(which: NDArray[np.intp]) -> NDArray[np.float32]:
+        gathered: NDArray[np.float32] = plan.gather(values, plan.of_row[which])
+        return gathered
+
+    localization = localize_rows(model, remembered, windows_of)
     standardiser = model.preparation.standardiser
     rows = prepared.rows
     observed = standardiser.restore(prepared.values)[rows]
@@ -83,6 +86,9 @@ def diagnose(
         segments=borders[rows],
         merge=model.window // 2 if options.merge is None else options.merge,
         minimum=options.minimum,
+        origin_scores=None
+        if model.mechanisms is None
+        else lambda alarming: origin_rows(model, rows[alarming], windows_of),
     )
     return Diagnosis(
         variables=model.preparation.variables,

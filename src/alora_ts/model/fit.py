@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Table, window_ends
 from alora_ts.data.options import PrepareOptions
+from alora_ts.diagnosis.origins import learn_mechanisms
 from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
 from alora_ts.learning.loop import Descend, descend
@@ -188,6 +189,7 @@ def fit_model(
         period=Period.of(prepared),
         options=options.diagnosis,
         input_limit=options.input_limit,
+        mechanisms=learn_mechanisms(values, borders, held_back_from=held_back_from, window=window),
         report=prepared.report,
     )
 

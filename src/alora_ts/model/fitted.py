@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, PreparationReport, Prepared, Table
+from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.learning import TrainingSummary
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.scoring import Calibration, Engine
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["DiagnosisOptions", "FittedModel", "Period", "join_segments"]
+
+_MECHANISMS = "mechanisms."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +78,9 @@ class FittedModel:
     options : DiagnosisOptions
     input_limit : float
         Scaled values are limited to ± this before the network sees them.
+    mechanisms : Mechanisms or None
+        How each variable follows from the rows before it, which tells origins; None in a model
+        saved before it was learned.
     report : PreparationReport or None
         What was done to the training rows; None in a model that was loaded.
     """
@@ -86,6 +92,7 @@ class FittedModel:
     period: Period
     options: DiagnosisOptions
     input_limit: float
+    mechanisms: Mechanisms | None = None
     report: PreparationReport | None = None
 
     @property
@@ -124,6 +131,15 @@ class FittedModel:
             "period": dataclasses.asdict(self.period),
         }
 
+    def tensors(self) -> dict[str, Tensor]:
+        """Every array to save: the network's, and under a prefix the mechanisms'."""
+        found = dict(self.network.state_dict())
+        if self.mechanisms is not None:
+            for field in dataclasses.fields(self.mechanisms):
+                array = getattr(self.mechanisms, field.name)
+                found[_MECHANISMS + field.name] = torch.from_numpy(array)
+        return found
+
     @classmethod
     def rebuild(
         cls,
@@ -134,7 +150,7 @@ class FittedModel:
         diagnosis: DiagnosisOptions,
         input_limit: float,
     ) -> FittedModel:
-        """Back from :meth:`describe` and the network's tensors."""
+        """Back from :meth:`describe` and :meth:`tensors`."""
         preparation = Preparation.from_dict(saved["preparation"])
         variables = len(preparation.variables)
         pairs = tensors.get("embed.pairs")
@@ -142,7 +158,14 @@ class FittedModel:
             # A dense embedding has no pairs; only the width matters to build the network.
             pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
         network = ALoRaT(pairs, variables=variables, architecture=architecture)
-        network.load_state_dict(dict(tensors))
+        learned = {
+            name.removeprefix(_MECHANISMS): tensor.numpy()
+            for name, tensor in tensors.items()
+            if name.startswith(_MECHANISMS)
+        }
+        network.load_state_dict(
+            {name: own for name, own in tensors.items() if not name.startswith(_MECHANISMS)}
+        )
         network.eval()
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
@@ -156,6 +179,7 @@ class FittedModel:
             period=Period(**saved["period"]),
             options=diagnosis,
             input_limit=input_limit,
+            mechanisms=Mechanisms(**learned) if learned else None,
         )
 
 

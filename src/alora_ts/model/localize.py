@@ -1,4 +1,4 @@
-"""Localization scores of a fitted model's rows."""
+"""Localization and origin scores of a fitted model's rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from alora_ts.diagnosis import localize
 from alora_ts.diagnosis.localization import LOCALIZATIONS
+from alora_ts.errors import AloraError
 from alora_ts.model.fitted import FittedModel
 from alora_ts.network import window_contributions
 
-__all__ = ["FORMS", "WINDOW_FORM", "localize_rows"]
+__all__ = ["FORMS", "ORIGIN_FORM", "WINDOW_FORM", "localize_rows", "origin_rows"]
+
+Windows = Callable[[NDArray[np.intp]], NDArray[np.float32]]
+"""Gives the windows (B, T, d) that score some rows."""
 
 WINDOW_FORM = "window"
 """Σ_j e_j Σ_q |W_t[q, i, j]|: tracing by the attention of the moment instead of C."""
 
-FORMS = (*LOCALIZATIONS, WINDOW_FORM)
+ORIGIN_FORM = "origin"
+"""Where a fault began instead of what it reached: :mod:`alora_ts.diagnosis.origins`."""
+
+FORMS = (*LOCALIZATIONS, WINDOW_FORM, ORIGIN_FORM)
 
 _ROWS_AT_ONCE = 64
 
@@ -26,7 +33,7 @@ _ROWS_AT_ONCE = 64
 def localize_rows(
     model: FittedModel,
     remembered: NDArray[np.float64],
-    windows_of: Callable[[NDArray[np.intp]], NDArray[np.float32]],
+    windows_of: Windows,
 ) -> NDArray[np.float64]:
     """Localization score of each variable at each row, (N, d).
 
@@ -36,13 +43,16 @@ def localize_rows(
     remembered : ndarray of shape (N, d)
         Each variable's error, averaged over the rows the model remembers.
     windows_of : callable
-        Gives the windows (B, T, d) that score some rows; only the form "window" asks for them.
+        Gives the windows (B, T, d) that score some rows; only the forms "window" and "origin" ask
+        for them.
 
     Returns
     -------
     ndarray of shape (N, d)
     """
     options = model.options
+    if options.localization == ORIGIN_FORM:
+        return origin_rows(model, np.arange(len(remembered)), windows_of)
     if options.localization != WINDOW_FORM:
         return localize(
             remembered,
@@ -56,4 +66,39 @@ def localize_rows(
         windows = torch.from_numpy(windows_of(rows))
         weights = window_contributions(model.network, windows).abs().sum(1).double().numpy()
         scores[rows] = localize(remembered[rows], weights, form="absolute")
+    return scores
+
+
+def origin_rows(
+    model: FittedModel, rows: NDArray[np.intp], windows_of: Windows
+) -> NDArray[np.float64]:
+    """How likely each variable is the origin of what some rows show, (rows, d).
+
+    Parameters
+    ----------
+    model : FittedModel
+    rows : ndarray of int
+        Which rows.
+    windows_of : callable
+        Gives the windows (B, T, d) that score some rows.
+
+    Returns
+    -------
+    ndarray of shape (len(rows), d)
+
+    Raises
+    ------
+    AloraError
+        When the model was saved by a version that did not learn origins.
+    """
+    mechanisms = model.mechanisms
+    if mechanisms is None:
+        raise AloraError(
+            "this model was saved by an earlier version, which learned nothing about origins; fit "
+            "it again, or choose another localization"
+        )
+    scores = np.empty((len(rows), len(mechanisms.size)))
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        scores[part] = mechanisms.scores(windows_of(rows[part]))
     return scores

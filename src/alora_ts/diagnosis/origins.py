@@ -1,0 +1,195 @@
+"""Where a fault began: the variable that no longer follows from the recent past as it used to.
+
+A fault spreads. What it reaches deviates, often more than the variable it began in, so neither
+errors nor inputs tell the origin. But a variable that was only reached still does what it always
+does with what it is given: it follows from the newest rows, which already deviate. The origin does
+not. So each variable is foretold from the last few *recorded* rows of all variables, its own
+included, by a linear rule learned from normal rows, and the origin is where this rule fails.
+
+Over the newest m rows of a window, let μ and v be mean and variance of such a residual divided by
+its normal size. The score is the divergence of this distribution from the normal one,
+
+    m/2 · (μ² + v − 1 − log v),
+
+divided by its usual value. It grows with residuals that are large (a shock), that lean to one side
+(a shift, a drift) and that are too small (a signal that got stuck).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.data.windows import window_ends
+
+__all__ = ["Mechanisms", "learn_mechanisms"]
+
+Array = NDArray[np.float64]
+
+_RIDGE = 1e-3
+_LEAST_SIZE = 0.03  # scaled units: smaller surprises are no evidence
+_LEAST_VARIANCE = 0.01
+_MOST_ROWS = 20_000
+_MOST_INPUTS = 1000
+_MOST_CELLS = 1_000_000
+_ROWS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanisms:
+    """How each variable follows from the rows before it, learned from normal rows.
+
+    Attributes
+    ----------
+    weights : ndarray of float32, shape (p, d, d)
+        What one unit of variable i (row), 1, …, p rows ago, adds to variable j (column).
+    offset : ndarray of shape (d,)
+    size : ndarray of shape (d,)
+        Root mean square of the normal residual.
+    usual : ndarray of shape (d,)
+        Mean of the divergence over normal windows.
+    """
+
+    weights: NDArray[np.float32]
+    offset: Array
+    size: Array
+    usual: Array
+
+    @property
+    def lags(self) -> int:
+        """p, how many rows back a variable is foretold from."""
+        return len(self.weights)
+
+    def residuals(self, windows: NDArray[np.floating]) -> Array:
+        """What was recorded less what the rows before it foretold, in normal sizes.
+
+        Parameters
+        ----------
+        windows : ndarray of shape (B, T, d)
+
+        Returns
+        -------
+        ndarray of shape (B, T − p, d)
+        """
+        rows = np.asarray(windows, dtype=np.float64)
+        p, steps = self.lags, rows.shape[1]
+        surprise = rows[:, p:] - self.offset
+        for lag, weights in enumerate(self.weights, start=1):
+            surprise -= rows[:, p - lag : steps - lag] @ weights
+        result: Array = surprise / self.size
+        return result
+
+    def scores(self, windows: NDArray[np.floating]) -> Array:
+        """How likely each variable is the origin of what a window shows; higher is likelier.
+
+        Parameters
+        ----------
+        windows : ndarray of shape (B, T, d)
+            Scaled rows; T is more than p.
+
+        Returns
+        -------
+        ndarray of shape (B, d)
+            About 1 in normal windows.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> cause = np.cumsum(rng.normal(size=501)) * 0.1
+        >>> normal = np.column_stack([cause[1:], cause[:-1]]) + 0.01 * rng.normal(size=(500, 2))
+        >>> learned = learn_mechanisms(normal, None, held_back_from=450, window=12)
+        >>> window = normal[None, -12:].copy()
+        >>> window[0, 5:, 0] += 2  # the cause jumps,
+        >>> window[0, 6:, 1] += 2  # what follows it follows it
+        >>> learned.scores(window).argmax(1)
+        array([0])
+        """
+        divergence: Array = _divergence(self.residuals(windows)) / self.usual
+        return divergence
+
+
+def learn_mechanisms(
+    values: NDArray[np.floating],
+    segments: NDArray[np.integer] | None,
+    *,
+    held_back_from: int,
+    window: int,
+) -> Mechanisms:
+    """Learn how each variable follows from the rows before it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N, d)
+        Scaled normal rows.
+    segments : ndarray of int, shape (N,), or None
+        Nothing is foretold across a border.
+    held_back_from : int
+        The rules are learned on rows before this one; what is normal for them on all.
+    window : int
+        T. Rules reach back a quarter of it, less where variables are very many.
+
+    Returns
+    -------
+    Mechanisms
+
+    Notes
+    -----
+    Ridge regression on at most 20,000 rows spread evenly over the training part.
+    """
+    d = values.shape[1]
+    lags = min(max(window // 4, 1), max(_MOST_INPUTS // d, 1))
+    ends = window_ends(held_back_from, lags + 1, _until(segments, held_back_from))
+    weights, offset = _regress(values, _evenly(ends, _MOST_ROWS), lags)
+    plain = Mechanisms(weights, offset, np.ones(d), np.ones(d))
+    every = window_ends(len(values), window, segments)
+    chosen = _evenly(every, max(_MOST_CELLS // (window * d), 1))
+    residual = plain.residuals(values[chosen[:, None] + np.arange(1 - window, 1)])
+    size = np.maximum(np.sqrt(np.square(residual).mean((0, 1))), _LEAST_SIZE)
+    # A window can look exactly as foretold only by chance, so the mean is positive in practice.
+    usual = np.maximum(_divergence(residual / size).mean(0), 1e-9)
+    return Mechanisms(weights, offset, size, usual)
+
+
+def _regress(
+    values: NDArray[np.floating], targets: NDArray[np.intp], lags: int
+) -> tuple[NDArray[np.float32], Array]:
+    """Weights (p, d, d) and offset (d,) of each variable on the ``lags`` rows before it."""
+    d = values.shape[1]
+    width = lags * d
+    squares, products = np.zeros((width, width)), np.zeros((width, d))
+    before, after = np.zeros(width), np.zeros(d)
+    for start in range(0, len(targets), _ROWS_AT_ONCE):
+        rows = targets[start : start + _ROWS_AT_ONCE]
+        past = values[rows[:, None] - np.arange(1, lags + 1)].reshape(len(rows), width)
+        past, now = past.astype(np.float64), values[rows].astype(np.float64)
+        squares += past.T @ past
+        products += past.T @ now
+        before += past.sum(0)
+        after += now.sum(0)
+    n = len(targets)
+    before, after = before / n, after / n
+    spread = squares / n - np.outer(before, before) + _RIDGE * np.eye(width)
+    flat = np.linalg.solve(spread, products / n - np.outer(before, after))
+    weights = flat.reshape(lags, d, d).astype(np.float32)
+    return weights, after - before @ weights.reshape(width, d)
+
+
+def _divergence(residual: Array) -> Array:
+    """Of the residuals of each window and variable from the normal ones: (B, m, d) to (B, d)."""
+    mean, variance = residual.mean(1), residual.var(1)
+    excess = mean**2 + variance - 1 - np.log(np.maximum(variance, _LEAST_VARIANCE))
+    result: Array = residual.shape[1] / 2 * excess
+    return result
+
+
+def _evenly(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """At most so many of the rows, spread evenly."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+
+
+def _until(segments: NDArray[np.integer] | None, row: int) -> NDArray[np.integer] | None:
+    return None if segments is None else segments[:row]
