@@ -1,0 +1,127 @@
+"""Rows and separate signals of one connector, on their way into the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from alora_ts.serve.assemble import Assembler, Grid, Journal, Sample, SilenceWatch
+from alora_ts.serve.connect.storing import store
+from alora_ts.serve.interface import Host, Progress, Row
+
+__all__ = ["Intake"]
+
+_BATCH = 1000
+
+
+class Intake:
+    """Stores rows, makes rows of samples, and notices which signals are silent.
+
+    Parameters
+    ----------
+    host : Host
+    progress : Progress
+    signals : sequence of str
+        The variables of the source.
+    grid : Grid, optional
+        How rows are made of samples; without it only whole rows are taken.
+    silent_after : float
+        Seconds without a value after which a signal is silent; 0: never.
+    now : int
+        What time it is, in microseconds.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        progress: Progress,
+        signals: Sequence[str],
+        *,
+        grid: Grid | None,
+        silent_after: float,
+        now: int,
+    ) -> None:
+        self._host = host
+        self._progress = progress
+        self.signals = tuple(signals)
+        self._grid = grid
+        self._watch = (
+            SilenceWatch(signals, after=round(silent_after * 1e6), now=now)
+            if silent_after
+            else None
+        )
+        self._silent: dict[str, int | None] | None = None
+        self._assembler: Assembler | None = None
+        self._journal: Journal | None = None
+
+    async def start(self, *, now: int) -> None:
+        """Take up what a process before this one left: kept samples, and the last values."""
+        if self._grid is None:
+            return
+        last = await self._host.last_row(self._progress.source)
+        held = dict[str, Sample]()
+        if last is not None:
+            held = {
+                name: Sample(name, last.time, value)
+                for name, value in last.values.items()
+                if value is not None
+            }
+        self._assembler = Assembler(self.signals, self._grid, held=held)
+        path = self._host.folder / f"{self._progress.name}.journal"
+        self._journal = await asyncio.to_thread(Journal, path)
+        used, useless = set[int](), set[int]()
+        for sample in await asyncio.to_thread(self._journal.load):
+            refusal = self._assembler.add(sample, now=max(now, sample.time))
+            point = self._grid.point(sample.time)
+            if point is not None:
+                (used if refusal is None else useless).add(point)
+        await asyncio.to_thread(self._journal.drop, sorted(useless - used))
+        await self.tick(now=now)
+
+    async def take(self, rows: Sequence[Row], samples: Iterable[Sample], *, now: int) -> None:
+        """Make rows and samples durable; whoever sent them may forget them afterwards."""
+        for row in rows:
+            self._hear((name for name, value in row.values.items() if value is not None), row, now)
+        if rows:
+            await store(self._host, self._progress, rows)
+        kept = list[tuple[int, Sample]]()
+        for sample in samples:
+            if self._assembler is None or self._grid is None:
+                self._progress.reject("a signal where only rows are expected")
+                continue
+            refusal = self._assembler.add(sample, now=now)
+            if refusal is not None:
+                self._progress.reject(refusal)
+                continue
+            if self._watch is not None:
+                self._watch.hear(sample.signal, time=sample.time, now=now)
+            point = self._grid.point(sample.time)
+            if point is not None:
+                kept.append((point, sample))
+        if kept and self._journal is not None:
+            await asyncio.to_thread(self._journal.keep, kept)
+
+    async def tick(self, *, now: int) -> None:
+        """Store the rows that are ready, and report which signals are silent."""
+        if self._assembler is not None and self._journal is not None:
+            ready = self._assembler.take(now=now)
+            for start in range(0, len(ready), _BATCH):
+                batch = ready[start : start + _BATCH]
+                await store(self._host, self._progress, batch)
+                await asyncio.to_thread(self._journal.drop, [row.time for row in batch])
+        if self._watch is not None:
+            silent = self._watch.silent(now=now)
+            if silent != self._silent:
+                await self._host.silent(self._progress.source, self._progress.name, silent)
+                self._silent = silent
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def _hear(self, names: Iterable[str], row: Row, now: int) -> None:
+        if self._watch is not None:
+            for name in names:
+                if name in self.signals:
+                    self._watch.hear(name, time=row.time, now=now)

@@ -1,0 +1,143 @@
+"""Rows and signals from an MQTT broker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Container, Sequence
+
+from alora_ts.serve.assemble import Sample
+from alora_ts.serve.connect.intake import Intake
+from alora_ts.serve.connect.mqtt_client import Message, Subscriber
+from alora_ts.serve.connect.payload import (
+    MalformedError,
+    read_fields,
+    read_rows,
+    read_value,
+)
+from alora_ts.serve.connect.settings import MqttSettings
+from alora_ts.serve.connect.storing import persist
+from alora_ts.serve.connect.topics import TopicMatcher
+from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Row
+from alora_ts.serve.moments import now_micros
+
+__all__ = ["MqttConnector"]
+
+_log = logging.getLogger(__name__)
+_TICK = 0.25  # seconds between looks at incomplete rows and silent signals
+
+
+class MqttConnector:
+    """Subscribes with a session that outlives us; acknowledges what is stored.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    """
+
+    kind = "mqtt"
+
+    def __init__(self, settings: MqttSettings) -> None:
+        self._settings = settings
+        self.name = settings.name
+        self._progress = Progress(settings.name, self.kind, settings.source)
+        self._matchers = [TopicMatcher(topic) for topic in settings.topics]
+
+    def status(self) -> ConnectorStatus:
+        """Say how the connection is and what was counted."""
+        return self._progress.status()
+
+    async def run(self, host: Host) -> None:
+        """Receive until cancelled."""
+        await persist(self._progress, lambda: self._receive(host))
+
+    async def _receive(self, host: Host) -> None:
+        subscriber = Subscriber(
+            self._settings,
+            client_id=self._settings.client_id or f"alora-ts-{self.name}",
+            subscriptions=sorted({matcher.subscription for matcher in self._matchers}),
+            session_expiry=self._settings.session_expiry,
+            progress=self._progress,
+        )
+        intake = await self._open(host)
+        subscriber.start()
+        try:
+            while True:
+                messages = await subscriber.next(timeout=_TICK)
+                if tuple(host.variables(self._settings.source)) != intake.signals:
+                    # Another model was activated: kept samples find their new rows.
+                    intake.close()
+                    intake = await self._open(host)
+                now = now_micros()
+                rows, samples = self._read(messages, now, intake.signals)
+                await intake.take(rows, samples, now=now)
+                subscriber.acknowledge(messages)
+                await intake.tick(now=now)
+        finally:
+            intake.close()
+            await asyncio.to_thread(subscriber.stop)
+
+    async def _open(self, host: Host) -> Intake:
+        assemble, now = self._settings.assemble, now_micros()
+        intake = Intake(
+            host,
+            self._progress,
+            host.variables(self._settings.source),
+            grid=None if assemble is None else assemble.grid(),
+            silent_after=self._settings.silent_after,
+            now=now,
+        )
+        await intake.start(now=now)
+        return intake
+
+    def _read(
+        self, messages: Sequence[Message], now: int, known: Container[str]
+    ) -> tuple[list[Row], list[Sample]]:
+        rows, samples = list[Row](), list[Sample]()
+        for message in messages:
+            try:
+                matcher, words = self._match(message.topic)
+                if matcher.settings.payload == "row":
+                    settings = matcher.settings
+                    rows += read_rows(
+                        message.payload, time_key=settings.time_key, unit=settings.time_unit
+                    )
+                else:
+                    samples += _read_samples(message, matcher, words, now, known)
+            except MalformedError as error:
+                self._progress.reject(str(error))
+                _log.info("%s: %s: %s", self.name, message.topic, error)
+        return rows, samples
+
+    def _match(self, topic: str) -> tuple[TopicMatcher, dict[str, str]]:
+        for matcher in self._matchers:
+            words = matcher.match(topic)
+            if words is not None:
+                return matcher, words
+        raise MalformedError("topic without a mapping")
+
+
+def _read_samples(
+    message: Message,
+    matcher: TopicMatcher,
+    words: dict[str, str],
+    now: int,
+    known: Container[str],
+) -> list[Sample]:
+    settings = matcher.settings
+    key, unit = settings.time_key, settings.time_unit
+    if settings.payload == "fields":
+        time, fields = read_fields(message.payload, time_key=key, unit=unit)
+        values = {matcher.variable(words, field): value for field, value in fields.items()}
+        # Devices send more than anyone watches.
+        values = {name: value for name, value in values.items() if name in known}
+    else:
+        time, value = read_value(
+            message.payload, value_key=settings.value_key, time_key=key, unit=unit
+        )
+        values = {matcher.variable(words): value}
+    if time is None and message.retained:
+        # A value kept by the broker is old, and nobody says how old.
+        raise MalformedError("retained without a time")
+    when = now if time is None else time
+    return [Sample(name, when, value) for name, value in values.items()]

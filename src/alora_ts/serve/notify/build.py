@@ -1,0 +1,39 @@
+"""From settings to channels."""
+
+from __future__ import annotations
+
+from alora_ts.serve.notify.dispatcher import Channel
+from alora_ts.serve.notify.settings import NotifySettings
+
+__all__ = ["build_channels"]
+
+
+def build_channels(settings: NotifySettings) -> list[Channel]:
+    """Make the channels of the settings.
+
+    Raises
+    ------
+    AloraError
+        When a secret cannot be read.
+
+    Examples
+    --------
+    >>> settings = NotifySettings.model_validate(
+    ...     {"webhook": [{"name": "pager", "url": "http://127.0.0.1:9/"}]})
+    >>> [channel.name for channel in build_channels(settings)]
+    ['pager']
+    """
+    found = list[Channel]()
+    if settings.webhook:
+        from alora_ts.serve.notify.webhook import WebhookNotifier
+
+        found += [Channel(WebhookNotifier(section), section) for section in settings.webhook]
+    if settings.mqtt:
+        from alora_ts.serve.notify.mqtt import MqttNotifier
+
+        found += [Channel(MqttNotifier(section), section) for section in settings.mqtt]
+    if settings.smtp:
+        from alora_ts.serve.notify.smtp import SmtpNotifier
+
+        found += [Channel(SmtpNotifier(section), section) for section in settings.smtp]
+    return found

@@ -1,0 +1,142 @@
+"""Draining the outbox: attempts, pauses that grow, and giving up visibly."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Mapping, Sequence
+
+from alora_ts.serve.notify.interface import IncidentEvent, Notifier, Outbox, OutboxEntry
+from alora_ts.serve.notify.settings import ChannelSection
+from alora_ts.serve.notify.webhook import RefusedError
+
+__all__ = ["Channel", "Dispatcher", "pause_before"]
+
+_log = logging.getLogger(__name__)
+_FIRST_PAUSE = 2.0
+_LONGEST_PAUSE = 1800.0
+_LOOK = 1.0  # seconds between looks at the outbox when nobody wakes us
+_BATCH = 50
+
+
+def pause_before(attempt: int, *, chance: float) -> float:
+    """Give the seconds before an attempt: doubled each time, and between half and all of that.
+
+    The chance keeps many services that lost one receiver from returning all at once.
+
+    Parameters
+    ----------
+    attempt : int
+        2 for the first repetition.
+    chance : float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> [pause_before(attempt, chance=1.0) for attempt in (2, 3, 4)]
+    [2.0, 4.0, 8.0]
+    >>> pause_before(40, chance=0.0)
+    900.0
+    """
+    # The exponent is bounded too: attempts may be many, floats end.
+    whole = min(_FIRST_PAUSE * 2.0 ** min(attempt - 2, 30), _LONGEST_PAUSE)
+    return whole * (0.5 + 0.5 * chance)
+
+
+class Channel:
+    """A notifier, the events that it wants, and its patience."""
+
+    def __init__(self, notifier: Notifier, settings: ChannelSection) -> None:
+        self.notifier = notifier
+        self.name = notifier.name
+        self.attempts = settings.attempts
+        self._events = frozenset(settings.events)
+        self._sources = frozenset(settings.sources)
+
+    def wants(self, event: IncidentEvent) -> bool:
+        """Say whether the event is to be told here."""
+        source = event.incident.get("source")
+        return event.kind in self._events and (not self._sources or source in self._sources)
+
+
+class Dispatcher:
+    """Sends what the outbox holds; what fails is tried again later, at last given up.
+
+    Entries of one channel are attempted in order, channels side by side, so that one slow
+    receiver does not keep news from the others. What failed is overtaken by what succeeds.
+
+    Parameters
+    ----------
+    outbox : Outbox
+    channels : sequence of Channel
+    seed : int, optional
+        For the chance in the pauses.
+    """
+
+    def __init__(
+        self, outbox: Outbox, channels: Sequence[Channel], *, seed: int | None = None
+    ) -> None:
+        self._outbox = outbox
+        self._channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
+        self._chance = random.Random(seed)
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at the outbox now; call it after putting something in."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        while True:
+            try:
+                busy = await self.drain(time.time())
+            except Exception:
+                # The store fails for a while; what it holds is not lost.
+                _log.exception("cannot read the outbox")
+                busy = False
+            if not busy:
+                try:
+                    await asyncio.wait_for(self._wake.wait(), _LOOK)
+                except TimeoutError:
+                    continue
+                finally:
+                    self._wake.clear()
+
+    async def drain(self, now: float) -> bool:
+        """Attempt what is due at ``now``; say whether there was anything."""
+        entries = await self._outbox.due(now, _BATCH)
+        by_channel = dict[str, list[OutboxEntry]]()
+        for entry in entries:
+            by_channel.setdefault(entry.channel, []).append(entry)
+        await asyncio.gather(
+            *(self._send_all(name, waiting, now) for name, waiting in by_channel.items())
+        )
+        return bool(entries)
+
+    async def _send_all(self, name: str, entries: Sequence[OutboxEntry], now: float) -> None:
+        channel = self._channels.get(name)
+        for entry in entries:
+            if channel is None:
+                await self._outbox.dead(entry.id, error="the settings have no such channel now")
+            elif not channel.wants(entry.event):
+                await self._outbox.sent(entry.id)
+            else:
+                await self._send(channel, entry, now)
+
+    async def _send(self, channel: Channel, entry: OutboxEntry, now: float) -> None:
+        attempts = entry.attempts + 1
+        try:
+            await channel.notifier.notify(entry.event)
+        except Exception as error:
+            why = str(error) or type(error).__name__
+            if isinstance(error, RefusedError) or attempts >= channel.attempts:
+                _log.error("%s: gave up event %s: %s", channel.name, entry.event.id, why)
+                await self._outbox.dead(entry.id, error=why)
+            else:
+                _log.warning("%s: event %s: %s", channel.name, entry.event.id, why)
+                pause = pause_before(attempts + 1, chance=self._chance.random())
+                await self._outbox.retry(entry.id, at=now + pause, attempts=attempts, error=why)
+        else:
+            await self._outbox.sent(entry.id)

@@ -1,0 +1,87 @@
+"""Incidents as signed HTTP requests."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ssl
+import time
+
+import httpx
+
+from alora_ts.errors import AloraError
+from alora_ts.serve.notify.interface import IncidentEvent
+from alora_ts.serve.notify.message import as_json
+from alora_ts.serve.notify.settings import WebhookSettings
+from alora_ts.serve.secrets import read_secret
+
+__all__ = ["DeliveryError", "RefusedError", "WebhookNotifier", "sign"]
+
+
+class DeliveryError(AloraError):
+    """A receiver could not be told; another attempt may succeed."""
+
+
+class RefusedError(DeliveryError):
+    """A receiver understood and refused; another attempt would be refused as well."""
+
+
+def sign(secret: str, timestamp: int, body: bytes) -> str:
+    """Give the signature of a request: HMAC-SHA256 over ``timestamp.body``, in hex.
+
+    The time is part of what is signed, so that a receiver can refuse old requests sent again.
+
+    Examples
+    --------
+    >>> sign("key", 1, b"{}")[:16]
+    '1ba6b8171186efc6'
+    """
+    return hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+class WebhookNotifier:
+    """POSTs each event as JSON.
+
+    Parameters
+    ----------
+    settings : WebhookSettings
+
+    Notes
+    -----
+    ``Idempotency-Key`` is the same at every attempt; ``X-Alora-Signature`` is
+    ``t=<seconds>,v1=<hex>``, see :func:`sign`. An answer of 2xx is success; 4xx except 408, 409,
+    425 and 429 is final; all else is tried again. Redirections are not followed.
+    """
+
+    def __init__(self, settings: WebhookSettings) -> None:
+        self._settings = settings
+        self.name = settings.name
+        self._secret = read_secret(settings.secret, settings.secret_file)
+        self._trust = ssl.create_default_context(cafile=settings.ca_file)
+
+    async def notify(self, event: IncidentEvent) -> None:
+        """Send one event.
+
+        Raises
+        ------
+        DeliveryError
+            When the receiver did not take it.
+        """
+        body = as_json(event)
+        headers = {"Content-Type": "application/json", "Idempotency-Key": event.id}
+        if self._secret is not None:
+            now = int(time.time())
+            headers["X-Alora-Signature"] = f"t={now},v1={sign(self._secret, now, body)}"
+        try:
+            async with httpx.AsyncClient(
+                timeout=self._settings.timeout, verify=self._trust, trust_env=False
+            ) as client:
+                answer = await client.post(str(self._settings.url), content=body, headers=headers)
+        except httpx.HTTPError as error:
+            raise DeliveryError(
+                f"the receiver does not answer: {str(error) or type(error).__name__}"
+            ) from error
+        if not answer.is_success:
+            final = answer.is_client_error and answer.status_code not in (408, 409, 425, 429)
+            kind = RefusedError if final else DeliveryError
+            raise kind(f"the receiver answered {answer.status_code}")
