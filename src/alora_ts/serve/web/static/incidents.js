@@ -1,0 +1,32 @@
+// Incidents in words and rows, for every page that lists them.
+import { h } from "./dom.js";
+import { percent, times } from "./numbers.js";
+import { parse, span, when } from "./times.js";
+
+const VERDICTS = { real: "was real", normal: "was normal" };
+
+export const blame = (incident) => incident.culprits[0]?.variable ?? "no single signal";
+
+export const grade = (incident) => h("span", { class: `grade ${incident.severity}` },
+  incident.kind === "silence" ? "silent" : incident.severity);
+
+export function lasted(incident) {
+  const start = parse(incident.start), end = parse(incident.end);
+  return end === null ? `for ${span(Date.now() - start)}, still open` : span(end - start);
+}
+
+const culprits = (incident) => incident.culprits.slice(0, 3)
+  .map(({ variable, share }) => (incident.kind === "silence" ? variable : `${variable} ${percent(share)}`)).join(", ");
+
+/** The incidents as a list of links. */
+export function incidentList(items, { withSource = true } = {}) {
+  return h("ul", { class: "incident-list" }, items.map((incident) => h("li", {},
+    h("a", { href: `#/incidents/${encodeURIComponent(incident.id)}`, class: incident.state },
+      h("span", { class: "what" }, h("b", {}, blame(incident)), grade(incident),
+        incident.state === "open" ? h("span", { class: "grade open" }, "open") : null,
+        incident.verdict ? h("span", { class: "grade" }, VERDICTS[incident.verdict]) : null),
+      h("span", { class: "peak" }, incident.kind === "silence" ? "" : times(incident.peak)),
+      h("span", { class: "soft" }, withSource ? `${incident.source} · ` : "", when(parse(incident.start)),
+        ` · ${lasted(incident)}`),
+      h("span", { class: "soft who" }, culprits(incident))))));
+}

@@ -1,0 +1,72 @@
+// The service itself: connectors, queues, what was refused, what could not be delivered.
+import { api } from "../api.js";
+import { card, h } from "../dom.js";
+import { live } from "../events.js";
+import { bytes, whole, words } from "../numbers.js";
+import { empty, fill, toast } from "../states.js";
+import { span } from "../times.js";
+import { forget, token } from "../token.js";
+
+const GOOD = new Set(["connected", "running", "ok", "done"]);
+
+export const health = {
+  nav: "health",
+  title: () => "Health",
+  render(root, _params, _query, signal) {
+    const body = h("div", {});
+    root.append(h("h1", {}, "Health"), body);
+    const refresh = fill(body, async () => page(await api("/health", { signal })), { signal });
+    live.addEventListener("health", refresh, { signal });
+    const timer = setInterval(refresh, 5000);
+    signal.addEventListener("abort", () => clearInterval(timer));
+    if (token()) {
+      const out = h("button", { type: "button", on: { click: () => {
+        forget();
+        out.remove();
+        toast("The token is forgotten in this tab.");
+      } } }, "Forget the access token");
+      root.append(out);
+    }
+  },
+};
+
+function page(found) {
+  const dead = Array.isArray(found.dead_letters) ? found.dead_letters.length : found.dead_letters ?? 0;
+  const waiting = Object.values(found.queues ?? {}).reduce((sum, count) => sum + (Number(count) || 0), 0);
+  const refused = Object.values(found.rejected ?? {}).reduce((sum, count) => sum + count, 0);
+  const tile = (name, value, hot) => h("div", {}, h("dt", {}, name), h("dd", { class: hot ? "hot-word" : "" }, value));
+  return [
+    h("section", { class: "card", "aria-label": "Summary" }, h("dl", { class: "tiles" },
+      tile("Version", found.version), tile("Running for", span(1000 * found.uptime)), tile("Waiting to be scored", whole(waiting)),
+      tile("Rejected rows", whole(refused), refused > 0), tile("Undelivered messages", whole(dead), dead > 0))),
+    card("Connectors", null, connectors(found.connectors ?? [])),
+    h("div", { class: "two cards" },
+      card("Queues", "Rows stored but not yet scored.", counts(found.queues, "No queue.")),
+      card("Rejections", "Rows or messages that were refused, by reason.", counts(found.rejected, "Nothing was refused.")),
+      card("Counters", "Since the service started.", counts(named(found.counters), "Nothing counted yet.")),
+      card("Store", null, store(found.store))),
+  ];
+}
+
+function connectors(list) {
+  if (!list.length) return empty("No connector is configured.", "Rows may still come in over HTTP.");
+  return h("ul", { class: "culprits" }, list.map(({ name, kind, state, last_error, received }) => h("li", {},
+    h("div", { class: "who" }, h("b", {}, name, " ", h("span", { class: "soft" }, kind)),
+      h("span", { class: "badge", data: { state: GOOD.has(state) ? "ok" : "alarm" } }, `${GOOD.has(state) ? "●" : "▲"} ${state}`)),
+    h("div", { class: "way" }, `${whole(received)} received`, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+}
+
+function counts(found, none) {
+  const rows = Object.entries(found ?? {});
+  if (!rows.length) return h("p", { class: "state soft" }, none);
+  return h("dl", { class: "facts counts" }, rows.map(([name, count]) => [h("dt", {}, name), h("dd", {}, typeof count === "number" ? whole(count) : String(count))]));
+}
+
+/** Our own names in words; names of sources and reasons stay as they are. */
+const named = (found) => Object.fromEntries(Object.entries(found ?? {}).map(([name, count]) => [words(name), count]));
+
+function store(found) {
+  if (!found || typeof found !== "object") return h("p", { class: "state" }, String(found ?? "–"));
+  return h("dl", { class: "facts counts" }, Object.entries(found).map(([name, value]) => [h("dt", {}, words(name)),
+    h("dd", {}, name.includes("bytes") ? bytes(value) : typeof value === "number" ? whole(value) : String(value ?? "–"))]));
+}

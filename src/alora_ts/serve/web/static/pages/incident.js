@@ -1,0 +1,97 @@
+// One incident: who is to blame, each culprit against what was expected, how it spread, feedback.
+import { api, enc } from "../api.js";
+import { button, card, h } from "../dom.js";
+import { flow } from "../drawings/flow.js";
+import { live } from "../events.js";
+import { blame, grade, lasted } from "../incidents.js";
+import { number, percent, times } from "../numbers.js";
+import { attempt, empty, fill } from "../states.js";
+import { iso, parse, stamp, when } from "../times.js";
+import { culpritCharts } from "./culprit-charts.js";
+
+const CALM = 15000;
+const ARROWS = { above: "▲", below: "▼" };
+
+export const incident = {
+  nav: "incidents",
+  title: () => "Incident",
+  render(root, { id }, _query, signal) {
+    const body = h("div", {});
+    root.append(h("p", { class: "crumbs" }, h("a", { href: "#/incidents" }, "Incidents"), " / incident"), body);
+    const refresh = fill(body, async (now) => page(await api(`/incidents/${enc(id)}`, { signal: now }), now),
+      { signal, what: "Asking for the incident" });
+    let drawn = Date.now();
+    live.addEventListener("incident", ({ detail }) => {
+      const { id: changed, state } = detail.incident ?? detail;
+      // An open incident may change with every row; nobody can read that fast.
+      if (String(changed) !== id || (state === "open" && Date.now() - drawn < CALM)) return;
+      drawn = Date.now();
+      refresh();
+    }, { signal });
+  },
+};
+
+function page(found, signal) {
+  document.title = `${blame(found)} · alora-ts`;
+  const silent = found.kind === "silence", link = `#/sources/${enc(found.source)}?${around(found)}`;
+  const head = h("section", { class: "card incident", "aria-label": "Summary" },
+    h("header", {}, h("h1", {}, silent ? `${blame(found)} fell silent` : blame(found)), grade(found),
+      found.state === "open" ? h("span", { class: "grade open" }, "open") : null),
+    h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
+      found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
+    h("p", { class: "story lead" }, story(found)), feedback(found, signal));
+  return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
+    h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
+      h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
+    culpritCharts(found, signal)),
+  silent ? null : card("How it spread", "From where it began to the signals it reached; thicker lines carry more.", spread(found.graph)),
+  ].filter(Boolean);
+}
+
+const around = (found) => {
+  const start = parse(found.start), end = parse(found.end) ?? Date.now(), room = Math.max(60000, end - start);
+  return new URLSearchParams({ from: iso(start - room), to: iso(end + room) }).toString();
+};
+
+function story(found) {
+  if (found.kind === "silence") return `No value of ${found.culprits.map(({ variable }) => variable).join(", ")} has come since ${stamp(parse(found.start))}.`;
+  const first = found.culprits[0];
+  const peak = `It peaked at ${times(found.peak)} the alarm level at ${stamp(parse(found.peak_time))}`;
+  return first ? `${peak}; ${percent(first.share)} of it comes from ${first.variable}, ${first.direction} expectation.` : `${peak}.`;
+}
+
+function culprits(list) {
+  if (!list.length) return h("p", {}, "No signal stands out.");
+  const rest = 1 - list.reduce((sum, { share }) => sum + share, 0);
+  return h("ol", { class: "culprits" }, list.map(({ variable, share, direction, value, expected }) => {
+    const bar = h("i", {});
+    bar.style.width = `${100 * Math.min(1, Math.max(0, share))}%`;
+    const far = Number.isFinite(value) && Number.isFinite(expected) ? `: ${number(value)} against ${number(expected)}` : "";
+    return h("li", {}, h("div", { class: "who" }, h("b", {}, variable), h("span", {}, percent(share))),
+      h("div", { class: "bar" }, bar),
+      h("div", { class: "way" }, `${ARROWS[direction] ?? ""} ${direction ?? "off"} expectation${far}`));
+  }), rest > 0.005 ? h("li", { class: "way" }, `all other signals together: ${percent(rest)}`) : null);
+}
+
+const spread = (graph) => (graph?.nodes?.length ? flow(graph) : empty("No tie between the culprits is strong enough to draw."));
+
+function feedback(found, signal) {
+  const place = h("div", { class: "tools feedback", role: "group", "aria-label": "Feedback" });
+  const path = `/incidents/${enc(found.id)}/feedback`;
+  const show = (verdict) => {
+    if (verdict) {
+      place.replaceChildren(h("span", {}, `You said: this was ${verdict === "real" ? "a real problem" : "normal"}.`),
+        button("Undo", async () => {
+          if (await attempt(() => api(path, { method: "DELETE", signal }), "The feedback was taken back.")) show(null);
+        }));
+      return;
+    }
+    const say = (text, given) => button(text, async () => {
+      if (await attempt(() => api(path, { method: "POST", body: { verdict: given }, signal }),
+        given === "real" ? "Noted as real." : "Noted as normal; the alarm level takes it into account.")) show(given);
+    });
+    place.replaceChildren(h("span", { class: "soft" }, "What was it?"), say("A real problem", "real"), say("Normal operation", "normal"));
+  };
+  show(found.verdict);
+  return place;
+}
