@@ -7,7 +7,6 @@ from alora_ts.learning import TrainingOptions
 from alora_ts.learning.encode import _foldable, encode
 from alora_ts.learning.loss import objective
 from alora_ts.network import low_rank_penalty
-from alora_ts.network.penalty import _svd
 from alora_ts.threads import use_threads
 from tests.scoring.networks import NOT_FOLDED, SHAPES, build
 
@@ -73,7 +72,7 @@ def test_other_networks_train_as_they_are(kind: str) -> None:
     torch.testing.assert_close(ours.attention, plain.attention)
 
 
-def test_threads_do_not_change_the_svd_or_its_gradient() -> None:
+def test_threads_do_not_change_the_penalty_or_its_gradient() -> None:
     matrices = torch.randn(3, 21, 30, 30).softmax(-1)
     found = []
     for threads in (1, 2):
@@ -84,8 +83,6 @@ def test_threads_do_not_change_the_svd_or_its_gradient() -> None:
             found.append((total.detach(), leaf.grad))
     assert torch.equal(found[0][0], found[1][0])
     torch.testing.assert_close(found[0][1], found[1][1])
-    u, sigma, vh = _svd(matrices)
-    torch.testing.assert_close(u * sigma[..., None, :] @ vh, matrices, rtol=1e-4, atol=1e-5)
 
 
 def test_a_step_goes_the_same_way_as_the_plain_step() -> None:

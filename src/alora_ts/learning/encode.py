@@ -123,14 +123,16 @@ def _last_layer(network: ALoRaT, layer: ALoRaLayer, z: Tensor) -> tuple[Tensor, 
     project = (layer.project.weight.T @ decode).view(heads, -1, decode.shape[1])  # (H, D/H, d)
     value = joint[2 * inner :].view(heads, -1, embedded).transpose(1, 2) @ project  # (H, D, d)
     weights = torch.cat([joint[: 2 * inner].T, value.transpose(0, 1).flatten(1), decode], dim=1)
-    projected = z @ weights  # (B, T, 2·inner + H·d + d)
-    query_key = projected[..., : 2 * inner] + bias[: 2 * inner]
-    query, key = query_key.view(batch, steps, 2, heads, -1).permute(2, 0, 3, 1, 4)
-    attention = attend(query, key, causal=layer.causal)  # (B, H, T, T)
     d = decode.shape[1]
-    values = projected[..., 2 * inner : -d].view(batch, steps, heads, d).transpose(1, 2)
+    # One split has one gradient; a slice for each part would fill a whole tensor with zeros.
+    parts = [2 * inner, heads * d, d]
+    query_key, values, carried = torch.split(z @ weights, parts, dim=-1)
+    query_key = (query_key + bias[: 2 * inner]).view(batch, steps, 2, heads, -1)
+    query, key = query_key.permute(2, 0, 3, 1, 4)
+    attention = attend(query, key, causal=layer.causal)  # (B, H, T, T)
+    values = values.view(batch, steps, heads, d).transpose(1, 2)
     # Side by side, one product sums over the heads too.
     side_by_side = attention.transpose(1, 2).reshape(batch, steps, -1)  # (B, T, H·T)
     mixed = side_by_side @ values.reshape(batch, -1, d)
     constant = network.decode(layer.project(bias[2 * inner :]))
-    return projected[..., -d:] + mixed + constant, attention
+    return carried + mixed + constant, attention

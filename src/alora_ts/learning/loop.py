@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from alora_ts.errors import TrainingError
 from alora_ts.learning.callbacks import Callback, EpochEnd
+from alora_ts.learning.descent import Descend, descend
 from alora_ts.learning.loss import Loss, objective
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.learning.sampling import WindowSource, shuffled_forever
@@ -21,22 +22,10 @@ from alora_ts.learning.summary import TrainingSummary
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 
-__all__ = ["Descend", "descend", "train"]
+__all__ = ["train"]
 
 _WARM_UP_STEPS = 30
 _VALIDATION_WINDOWS = 512
-
-
-Descend = Callable[[ALoRaT, Tensor, TrainingOptions], Loss]
-"""Gives the loss of a batch of windows (B, T, d) and leaves its gradient in the network."""
-
-
-def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
-    """Evaluate Eq. 8 on a batch and its gradient, in this process."""
-    loss = objective(network, windows, options)
-    if torch.isfinite(loss.total):
-        loss.total.backward()  # type: ignore[no-untyped-call]
-    return loss
 
 
 def train(

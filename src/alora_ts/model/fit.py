@@ -15,7 +15,7 @@ from alora_ts.data.options import PrepareOptions
 from alora_ts.diagnosis.origins import learn_mechanisms
 from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
-from alora_ts.learning.loop import Descend, descend
+from alora_ts.learning.descent import Descend, descend
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel, Period, join_segments, limit
 from alora_ts.model.localize import FORMS
