@@ -34,6 +34,9 @@ export function span(ms) {
     .map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
+/** A moment for a tip: in the viewer's zone and, where that differs, in UTC. */
+export const moments = (ms) => (zone() === "UTC" ? [utc(ms)] : [stamp(ms), utc(ms)]);
+
 /** What a datetime-local input holds for a moment, and back. */
 export const toInput = (ms) => {
   const t = new Date(ms);

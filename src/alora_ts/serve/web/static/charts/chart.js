@@ -2,7 +2,7 @@
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { h } from "../dom.js";
 import { number } from "../numbers.js";
-import { stamp, utc } from "../times.js";
+import { moments } from "../times.js";
 import { KEY_HELP, gestures } from "./gestures.js";
 import { nearby, together } from "./lines.js";
 import { hideTip, showTip } from "./tip.js";
@@ -104,7 +104,7 @@ export class TimeChart {
       scales: { x: { time: true, auto: false, range: () => [view.min, view.max] }, y: alarm ? alarmScale : plainScale },
       series: [{}, ...series],
       axes: [
-        { ...axis, size: 24, gap: 2, space: 70, grid: { show: false }, values: clockLabels },
+        { ...axis, size: 26, gap: 5, space: 70, grid: { show: false }, values: clockLabels },
         {
           ...axis, size: GUTTER, gap: 4, space: 28,
           ...(alarm ? { splits: (_, __, low, high) => alarmTicks(low, high), filter: (_, ticks) => ticks } : {}),
@@ -179,7 +179,7 @@ export class TimeChart {
     }).filter(Boolean);
     if (!said.length) { hideTip(); return; }
     const moment = u.data[0][idx], box = u.over.getBoundingClientRect();
-    showTip(box.left + left, box.top + top, [stamp(moment), utc(moment), ...said].join("\n"));
+    showTip(box.left + left, box.top + top, [...moments(moment), ...said].join("\n"));
   }
 }
 

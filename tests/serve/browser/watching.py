@@ -1,0 +1,54 @@
+"""A page that remembers every complaint and every address it asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+@dataclass
+class Watched:
+    """A page with what went wrong on it."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+
+    def forgive(self, part: str) -> None:
+        """Forget the complaints that a test provoked."""
+        self.complaints = [text for text in self.complaints if part not in text]
+
+
+def open_page(browser: Any, *, width: int = 1280, dark: bool = False, **options: Any) -> Watched:
+    """A fresh page (no cookies, no storage) of a width."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if dark else "light",
+        **options,
+    )
+    context.set_default_timeout(30_000)
+    watched = Watched(context.new_page())
+
+    def heard(message: Any) -> None:
+        # Violations of the content policy are reported as errors too.
+        if message.type in ("error", "warning"):
+            watched.complaints.append(message.text)
+
+    watched.page.on("console", heard)
+    watched.page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+    watched.page.on(
+        "request", lambda request: watched.hosts.add(urlsplit(request.url).hostname or "")
+    )
+    return watched
+
+
+def sideways(page: Any) -> int:
+    """By how many pixels the page is wider than the window."""
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return max(0, int(wide))
