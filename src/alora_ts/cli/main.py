@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 
-from alora_ts.cli import bench, data
+from alora_ts.cli import bench, data, fleet
 from alora_ts.cli.backtest import backtest
 from alora_ts.cli.demo import demo
 from alora_ts.cli.detect import detect
 from alora_ts.cli.evaluate import evaluate
 from alora_ts.cli.explain import explain, info
 from alora_ts.cli.fit import fit
+from alora_ts.cli.serve import serve
 
 _INTERRUPTED = 130
 
@@ -29,10 +30,11 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, detect, backtest, explain, info, evaluate, demo):
+for command in (fit, detect, backtest, explain, info, evaluate, demo, serve):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
+app.add_typer(fleet.app, name="fleet")
 
 
 def _print_version(wanted: bool) -> None:

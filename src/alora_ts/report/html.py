@@ -23,12 +23,12 @@ from alora_ts.report.story import Story, summary, tell
 if TYPE_CHECKING:
     from alora_ts.diagnosis.diagnosis import Diagnosis
 
-__all__ = ["render_report"]
+__all__ = ["POLICY", "card", "render_report"]
 
 # More sections than anyone reads would only slow the page; the table lists all incidents.
 _DETAILED = 20
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 def render_report(
@@ -92,14 +92,14 @@ def _page(diagnosis: Diagnosis, title: str, extra: Mapping[str, str], report: Re
     assets = resources.files("alora_ts.report") / "assets"
     parts: list[Callable[[], str]] = [
         lambda: _summary_card(diagnosis, stories, clock),
-        *(partial(_card, escape(heading), "", body) for heading, body in extra.items()),
+        *(partial(card, escape(heading), "", body) for heading, body in extra.items()),
         lambda: _timeline_card(diagnosis, stories, detailed, clock),
         *(partial(incident_section, diagnosis, story, clock) for story in detailed),
         lambda: _relations_card(diagnosis, stories),
         lambda: _traces_card(diagnosis, stories, clock),
-        lambda: _card("Data preparation", "", preparation_notes(diagnosis.preparation)),
-        lambda: _card("Model card", "", model_card(diagnosis.model)),
-        lambda: _card("How to read this report", "", GUIDE),
+        lambda: card("Data preparation", "", preparation_notes(diagnosis.preparation)),
+        lambda: card("Model card", "", model_card(diagnosis.model)),
+        lambda: card("How to read this report", "", GUIDE),
     ]
     sections = []
     for done, part in enumerate(parts, start=1):
@@ -107,7 +107,7 @@ def _page(diagnosis: Diagnosis, title: str, extra: Mapping[str, str], report: Re
         report(Step("reporting", done, len(parts)))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title>"
         f"<style>{(assets / 'report.css').read_text(encoding='utf-8')}</style></head><body>"
@@ -121,7 +121,8 @@ def _page(diagnosis: Diagnosis, title: str, extra: Mapping[str, str], report: Re
     )
 
 
-def _card(heading: str, note: str, body: str) -> str:
+def card(heading: str, note: str, body: str) -> str:
+    """One section of a page; heading, note and body are HTML."""
     said = f"<p>{note}</p>" if note else ""
     return f'<section class="card"><h2>{heading}</h2>{said}{body}</section>'
 
@@ -176,13 +177,13 @@ def _timeline_card(
         if len(shown) < len(stories):
             body += f"<p>The {len(shown)} with the highest peaks are shown in detail below.</p>"
     note = "Score of the whole system, in times of the alarm level."
-    return _card("Timeline", note, f'<div class="aligned">{body}</div>')
+    return card("Timeline", note, f'<div class="aligned">{body}</div>')
 
 
 def _traces_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock) -> str:
     note = "Two things the score rests on. Shaded stretches are incidents."
     body = f'<div class="aligned">{traces(diagnosis, stories, clock)}</div>'
-    return _card("What the model saw", note, body)
+    return card("What the model saw", note, body)
 
 
 def _relations_card(diagnosis: Diagnosis, stories: tuple[Story, ...]) -> str:
@@ -198,4 +199,4 @@ def _relations_card(diagnosis: Diagnosis, stories: tuple[Story, ...]) -> str:
         '<li><i class="hot-ink"></i>moves against</li></ul>'
     )
     note = "How a deviation of one signal moves what the model expects of the others."
-    return _card("Who influences whom", note, body)
+    return card("Who influences whom", note, body)
