@@ -1,0 +1,1 @@
+"""The HTTP interface: thin, it reads requests, asks the service and shows the answer."""

@@ -1,0 +1,72 @@
+"""Errors as JSON: a code to program against, a message to read, a hint to follow."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from alora_ts.errors import AloraError
+from alora_ts.serve.problems import ConflictError, NotFoundError
+
+__all__ = ["add_handlers", "problem"]
+
+_log = logging.getLogger("alora_ts.serve")
+_CODES = {
+    400: "bad-request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not-found",
+    405: "method-not-allowed",
+    409: "conflict",
+    413: "too-large",
+    415: "unsupported-media-type",
+    422: "invalid",
+    429: "too-many-requests",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+def problem(
+    status: int, message: str, hint: str = "", headers: dict[str, str] | None = None
+) -> JSONResponse:
+    """An error answer."""
+    content = {"code": _CODES.get(status, "error"), "message": message, "hint": hint}
+    return JSONResponse({"error": content}, status_code=status, headers=headers)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let every error of an application be answered in one form."""
+
+    async def ours(_: Request, error: Exception) -> Response:
+        status = 422
+        if isinstance(error, NotFoundError):
+            status = 404
+        elif isinstance(error, ConflictError):
+            status = 409
+        message, hint = [*str(error).split("; ", 1), ""][:2]
+        return problem(status, message, hint)
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first: dict[str, Any] = dict(error.errors()[0])
+        place = ".".join(str(part) for part in first["loc"])
+        return problem(422, f"{place}: {first['msg']}", "see /docs for what is expected")
+
+    async def http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+    async def bug(request: Request, error: Exception) -> Response:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return problem(500, "the service failed at this request", "its log says why")
+
+    app.add_exception_handler(AloraError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, bug)

@@ -1,0 +1,47 @@
+"""The web application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+
+from alora_ts.serve.api import events, health, incidents, rows, sources
+from alora_ts.serve.api.problems import add_handlers
+from alora_ts.serve.service import Service
+from alora_ts.serve.web import mount_dashboard
+from alora_ts.version import __version__
+
+__all__ = ["create_app"]
+
+
+def create_app(service: Service) -> FastAPI:
+    """Put the HTTP interface and the dashboard in front of a service.
+
+    The application runs the service's tasks while it lives and closes the service at its end.
+    """
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        async with service.running():
+            yield
+
+    app = FastAPI(
+        title="alora-ts",
+        version=__version__,
+        description="Says when a system of many signals misbehaves and which signals caused it.",
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    app.state.service = service
+    add_handlers(app)
+    api = APIRouter(prefix="/api/v1")
+    for part in (sources, rows, incidents, events, health):
+        api.include_router(part.router)
+    app.include_router(api)
+    app.include_router(health.outside)
+    mount_dashboard(app)
+    return app

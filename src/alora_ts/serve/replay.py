@@ -1,0 +1,97 @@
+"""Bring a stream into the state it had at a moment, from the rows that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from alora_ts.estimator import ALoRa
+from alora_ts.model.stream import Stream
+from alora_ts.serve.store.rows import RowBlock, rows_before
+
+__all__ = ["push_time", "replay", "replayed_rows"]
+
+_SEARCHED = 2000
+
+
+def push_time(model: ALoRa, time: int) -> np.datetime64 | None:
+    """The time to push a row with; None for a model that never saw dates.
+
+    Such a model measures gaps in rows or in units of its own, and a batch would not look for
+    them in dates either.
+    """
+    dated = model.model_.preparation.fitted.time == "datetime"
+    return np.datetime64(time, "us") if dated else None
+
+
+def replayed_rows(model: ALoRa) -> int:
+    """How many rows before a row can touch its reading, apart from held values."""
+    fitted = model.model_
+    memory = max(fitted.calibration.rule.smoothing, fitted.options.localization_memory)
+    return fitted.window + memory
+
+
+def replay(
+    connection: Connection,
+    model: ALoRa,
+    source: int,
+    variables: int,
+    columns: NDArray[np.intp],
+    *,
+    until: int,
+) -> tuple[Stream, RowBlock]:
+    """A stream that has seen what matters of the rows before ``until``, and those rows.
+
+    Parameters
+    ----------
+    connection : Connection
+    model : ALoRa
+    source, variables : int
+        The source's number and how many variables are stored.
+    columns : ndarray of int
+        Where the model's variables stand among them.
+    until : int
+        The time of the next row to be pushed, or before it.
+    """
+    stream = model.stream()
+    block = rows_before(connection, source, variables, end=until, limit=replayed_rows(model))
+    if len(block) == 0:
+        return stream, block
+    values = block.values[:, columns].copy()
+    gap = model.model_.preparation.gap if push_time(model, 0) is not None else None
+    values[0] = _hold(values[0], _earlier_rows(connection, source, variables, block, gap), columns)
+    for time, row in zip(block.times.tolist(), values, strict=True):
+        stream.push(row, time=push_time(model, time))
+    return stream, block
+
+
+def _earlier_rows(
+    connection: Connection, source: int, variables: int, block: RowBlock, gap: float | None
+) -> Iterator[NDArray[np.float64]]:
+    """Rows before a block, the latest first, back to the last gap."""
+    later = int(block.times[0])
+    while True:
+        earlier = rows_before(connection, source, variables, end=later, limit=_SEARCHED)
+        for time, row in zip(earlier.times[::-1].tolist(), earlier.values[::-1], strict=True):
+            if gap is not None and later - time > gap * 1e6:
+                return
+            yield row
+            later = time
+        if len(earlier) < _SEARCHED:
+            return
+
+
+def _hold(
+    row: NDArray[np.float64], earlier: Iterator[NDArray[np.float64]], columns: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Fill a row with the last values before it."""
+    filled = row
+    while np.isnan(filled).any():
+        before = next(earlier, None)
+        if before is None:
+            break
+        filled = np.where(np.isnan(filled), before[columns], filled)
+    return filled

@@ -1,0 +1,197 @@
+"""The service: its parts, put together, started and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+
+from alora_ts.diagnosis.shares import shares
+from alora_ts.serve.bus import Bus, News
+from alora_ts.serve.cells import RowError
+from alora_ts.serve.connect import build_connectors
+from alora_ts.serve.crew import Crew
+from alora_ts.serve.describe import show_reading
+from alora_ts.serve.ingest import Ingest
+from alora_ts.serve.interface import Connector, Receipt, Row
+from alora_ts.serve.loaded import LoadedModels
+from alora_ts.serve.metrics import Metrics
+from alora_ts.serve.moments import now_micros
+from alora_ts.serve.registry import Registry
+from alora_ts.serve.scorer import Scored, Scorer
+from alora_ts.serve.settings import Settings
+from alora_ts.serve.silences import Silences
+from alora_ts.serve.source import Source, Sources
+from alora_ts.serve.store.rows import rows_before
+from alora_ts.serve.store.store import Store
+
+__all__ = ["Service"]
+
+
+class Service:
+    """Everything behind the HTTP interface.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Attributes
+    ----------
+    settings : Settings
+        Those in force; a reload replaces them.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.started = now_micros()
+        settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.store = Store(settings.address)
+        self.bus = Bus()
+        self.metrics = Metrics()
+        self.models = LoadedModels(self.store)
+        self.sources = Sources()
+        self._scorers: dict[str, Scorer] = {}
+        self._last: dict[str, Scored] = {}
+        self.closing = asyncio.Event()
+        self.connectors: list[Connector] = []
+        self.settings_error: str | None = None
+        self.crew = Crew(self._step, workers=settings.workers)
+        self.registry = Registry(
+            self.store,
+            self.models,
+            self.sources,
+            feedback_limit=lambda: self.settings.feedback_limit,
+            changed=self._changed,
+        )
+        self.ingest = Ingest(
+            self.store,
+            self.sources,
+            self.metrics,
+            late_limit=lambda: self.settings.late_limit,
+            future_limit=lambda: self.settings.future_limit,
+            wake=self.crew.wake,
+        )
+        self._silences = Silences(self.store, self.bus, self.metrics, self.channels)
+        try:
+            self.registry.load()
+            for name, path in settings.models.items():
+                self.registry.import_file(name, path)
+        except BaseException:
+            self.close()
+            raise
+        for source in self.sources.all():
+            self._changed(source)
+
+    @property
+    def folder(self) -> Path:
+        """Where connectors may keep durable state of their own."""
+        return self.settings.folder
+
+    def variables(self, source: str) -> Sequence[str]:
+        """Name the variables of a source's active model."""
+        return self.sources.get(source).wanted
+
+    async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
+        """Store rows; they are durable when this returns."""
+        return await self.ingest.accept(source, rows)
+
+    async def last_row(self, source: str) -> Row | None:
+        """Give the newest stored row of a source."""
+        return await asyncio.to_thread(self._last_row, self.sources.get(source))
+
+    def _last_row(self, source: Source) -> Row | None:
+        with self.store.reading() as connection:
+            block = rows_before(connection, source.id, len(source.variables), end=2**62, limit=1)
+        if len(block) == 0:
+            return None
+        named = zip(source.variables, block.values[0].tolist(), strict=True)
+        return Row(
+            int(block.times[0]),
+            {name: None if v != v else v for name, v in named},  # noqa: PLR0124
+        )
+
+    def last_scored(self, source: Source) -> Scored | None:
+        """What the last step of a source's scorer found."""
+        return self._last.get(source.name)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run what belongs to the service's life: connectors, notifications, housekeeping."""
+        self.bus.attach(asyncio.get_running_loop())
+        self.connectors = build_connectors(self.settings.connect)
+        tasks = [
+            asyncio.create_task(connector.run(self), name=f"connector {connector.name}")
+            for connector in self.connectors
+        ]
+        try:
+            yield
+        finally:
+            self.closing.set()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.to_thread(self.close)
+
+    async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
+        """Hear which signals are silent now, each with its last time (None: never seen)."""
+        await asyncio.to_thread(self._silences.hear, self.sources.get(source), connector, signals)
+
+    def close(self) -> None:
+        """Finish what is at work and let go of the store."""
+        self.bus.attach(None)
+        self.crew.close()
+        self.store.close()
+
+    def channels(self) -> list[str]:
+        """Who is told about incidents."""
+        return []
+
+    def _changed(self, source: Source) -> None:
+        self.metrics.threshold.labels(source.name).set(source.threshold)
+        self.crew.wake(source)
+
+    def _step(self, source: Source) -> bool:
+        scorer = self._scorers.get(source.name)
+        if scorer is None:
+            scorer = Scorer(self.store, self.models, source, self.channels)
+            self._scorers[source.name] = scorer
+        scored = scorer.step()
+        if scored is None:
+            return False
+        self._last[source.name] = scored
+        self._publish(source, scored)
+        return True
+
+    def _publish(self, source: Source, scored: Scored) -> None:
+        reading, name = scored.last, source.name
+        time = int(scored.block.times[-1])
+        self.metrics.read(name, scored.latencies)
+        self.metrics.score.labels(name).set(scored.score)
+        self.metrics.last_row.labels(name).set(time / 1e6)
+        alarm = scored.score > 1 and not reading.warm_up
+        self.metrics.alarm.labels(name).set(alarm)
+        if alarm:
+            for variable, share in zip(
+                reading.variables, shares(reading.localization).tolist(), strict=True
+            ):
+                self.metrics.variable_share.labels(name, variable).set(share)
+        for change in scored.changes:
+            if change.name == "opened":
+                self.metrics.opened(name, "anomaly")
+            data = {"change": change.name, **change.shown(name)}
+            self.bus.publish(News("incident", name, data))
+        if self.bus.listeners:
+            columns = [source.variables.index(variable) for variable in reading.variables]
+            shown = show_reading(
+                time=time,
+                score=scored.score,
+                raw=reading.raw,
+                rank=reading.rank,
+                warm_up=reading.warm_up,
+                variables=reading.variables,
+                values=scored.block.values[-1, columns],
+                expected=reading.expected,
+                error=reading.error,
+            )
+            self.bus.publish(News("reading", name, {"source": name, **shown}))

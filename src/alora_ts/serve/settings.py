@@ -1,0 +1,96 @@
+"""What can be set, with its default and its limits."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from alora_ts.serve.connect import ConnectSettings
+from alora_ts.serve.source import check_source_name
+
+__all__ = ["Settings"]
+
+_Seconds = Annotated[float, Field(ge=0, le=10 * 366 * 86_400)]
+_Bytes = Annotated[int, Field(ge=1024, le=16 * 2**30)]
+
+
+class Settings(BaseModel):
+    """The settings of the service.
+
+    Attributes
+    ----------
+    host, port
+        Where to listen. Anything but loopback needs tokens.
+    folder
+        Where the embedded store and the connectors keep their files.
+    store
+        A path or ``postgresql://…``; by default ``store.db`` in the folder.
+    models
+        Source names with the model files they begin with.
+    hosts
+        Names under which browsers may reach the service, besides loopback.
+    late_limit
+        Seconds that a row may be older than the newest of its source.
+    future_limit
+        Seconds that a row may be ahead of this machine's clock.
+    silent_after
+        Seconds without a row after which a source counts as silent.
+    workers
+        Threads that score.
+    body_limit, upload_limit
+        Bytes of a request; the second for models and whole tables.
+    rate_limit
+        Requests a second from one client; twice as many at once.
+    feedback_limit
+        How many times the model's alarm level people's verdicts can raise it at most.
+    recalibrate_every
+        Hours between recalibrations of every source's alarm level; 0 for never.
+    recalibrate_rows, drift_rows
+        How many of the newest rows they look at.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    folder: Path = Path("alora-data")
+    store: str | None = None
+    models: dict[str, Path] = Field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    late_limit: _Seconds = 3600.0
+    future_limit: _Seconds = 3600.0
+    silent_after: _Seconds = 300.0
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    body_limit: _Bytes = 16 * 2**20
+    upload_limit: _Bytes = 512 * 2**20
+    rate_limit: Annotated[float, Field(gt=0, le=1e6)] = 500.0
+    feedback_limit: Annotated[float, Field(ge=1, le=100)] = 3.0
+    recalibrate_every: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
+    drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
+    connect: ConnectSettings = ConnectSettings()
+
+    @field_validator("models")
+    @classmethod
+    def _names(cls, models: dict[str, Path]) -> dict[str, Path]:
+        for name in models:
+            check_source_name(name)
+        return models
+
+    @property
+    def address(self) -> str:
+        """Where the store is."""
+        return self.store or str(self.folder / "store.db")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False

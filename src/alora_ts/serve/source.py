@@ -1,0 +1,98 @@
+"""A source: one named stream of rows with one active model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from alora_ts.errors import AloraError, nearest
+from alora_ts.serve.problems import NotFoundError
+
+__all__ = ["Source", "Sources", "UnknownSourceError", "check_source_name"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+class UnknownSourceError(NotFoundError):
+    """No source has this name."""
+
+
+def check_source_name(name: str) -> str:
+    """Give the name back if it can be one: letters, digits, ``_ . -``.
+
+    Examples
+    --------
+    >>> check_source_name("line-3")
+    'line-3'
+    >>> check_source_name("../etc")
+    Traceback (most recent call last):
+    alora_ts.errors.AloraError: '../etc' cannot name a source; use letters, digits, _ . and -
+    """
+    if not _NAME.fullmatch(name):
+        raise AloraError(f"{name[:60]!r} cannot name a source; use letters, digits, _ . and -")
+    return name
+
+
+@dataclass
+class Source:
+    """What the service knows of a source while it runs.
+
+    Attributes
+    ----------
+    id : int
+    name : str
+    variables : tuple of str
+        All it ever had, in the order of the stored numbers.
+    model_id : str
+    wanted : tuple of str
+        The variables of the active model.
+    bucket_us : int
+        Width of its summaries.
+    newest, first : int or None
+        Times of its last and first row. Changed on the writer's thread only.
+    rows : int
+    reload : bool
+        Whether the scorer must take up another model.
+    arrived : int
+        When its last row came.
+    threshold : float
+        A raw score above it alarms.
+    """
+
+    id: int
+    name: str
+    variables: tuple[str, ...]
+    model_id: str
+    wanted: tuple[str, ...]
+    bucket_us: int
+    newest: int | None
+    first: int | None
+    rows: int
+    threshold: float
+    arrived: int = 0
+    reload: bool = True
+
+
+class Sources:
+    """The sources by name."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Source] = {}
+
+    def add(self, source: Source) -> None:
+        """Keep a source."""
+        # Readers iterate without a lock, so the dict is replaced, not changed.
+        self._known = {**self._known, source.name: source}
+
+    def get(self, name: str) -> Source:
+        """The source of this name."""
+        try:
+            return self._known[name]
+        except KeyError:
+            raise UnknownSourceError(
+                f"there is no source {name[:60]!r}{nearest(name, self._known)}"
+            ) from None
+
+    def all(self) -> list[Source]:
+        """Every source, by name."""
+        return [self._known[name] for name in sorted(self._known)]

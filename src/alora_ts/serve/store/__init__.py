@@ -1,0 +1,1 @@
+"""What the service keeps, and the only code that speaks SQL."""

@@ -1,0 +1,87 @@
+"""Connections: one writer, many readers, SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from alora_ts.errors import AloraError
+
+__all__ = ["make_engines", "store_url"]
+
+_READERS = 8
+
+
+def store_url(text: str) -> URL:
+    """The database meant by ``--store``: a path is SQLite, ``postgresql://`` is PostgreSQL.
+
+    Examples
+    --------
+    >>> store_url("plant.db").drivername, store_url("postgresql://h/db").drivername
+    ('sqlite', 'postgresql+psycopg')
+    """
+    if "://" not in text:
+        return URL.create("sqlite", database=str(Path(text).expanduser()))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        # The text may hold a password, so it is not repeated.
+        raise AloraError(
+            "cannot read the address of the store; give a path or "
+            "postgresql://user:password@host:port/database"
+        ) from error
+    kind = url.get_backend_name()
+    if kind == "sqlite" and url.database:
+        return url
+    if kind in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    raise AloraError(
+        f"cannot keep a store in {kind!r}; give a path (SQLite) or "
+        "postgresql://user:password@host:port/database"
+    )
+
+
+def make_engines(url: URL) -> tuple[Engine, Engine]:
+    """An engine with the one connection that writes, and one with those that read."""
+    if url.get_backend_name() == "sqlite":
+        folder = Path(str(url.database)).parent
+        if not folder.is_dir():
+            raise AloraError(
+                f"cannot open the store {url.database}: the folder {folder} does not "
+                "exist; create it first"
+            )
+        writer = create_engine(url, pool_size=1, max_overflow=0)
+        reader = create_engine(url, pool_size=_READERS, max_overflow=0, pool_timeout=30)
+        _tune_sqlite(writer, begin="BEGIN IMMEDIATE", query_only=False)
+        _tune_sqlite(reader, begin="BEGIN", query_only=True)
+        return writer, reader
+    writer = create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)
+    reader = create_engine(url, pool_size=_READERS, max_overflow=0, pool_pre_ping=True)
+    return writer, reader
+
+
+def _tune_sqlite(engine: Engine, *, begin: str, query_only: bool) -> None:
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _: Any) -> None:
+        # Python's own handling begins transactions late, which breaks savepoints.
+        connection.isolation_level = None
+        for pragma in (
+            "page_size=8192",  # rows of a hundred variables still fit into one page
+            "journal_mode=WAL",
+            "synchronous=FULL",  # a row is on the disk before it is acknowledged
+            "foreign_keys=ON",
+            "busy_timeout=10000",
+            "temp_store=MEMORY",
+            "cache_size=-32000",
+            "journal_size_limit=67108864",
+            f"query_only={int(query_only)}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def start(connection: Any) -> None:
+        connection.exec_driver_sql(begin)

@@ -1,0 +1,136 @@
+"""Incidents and what people say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, func, or_, select, update
+
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.schema import incidents, sources
+from alora_ts.serve.store.upsert import upsert
+
+__all__ = [
+    "count_open",
+    "find_incident",
+    "incidents_from",
+    "judged",
+    "last_incident_before",
+    "list_incidents",
+    "open_silences",
+    "save_incident",
+    "set_verdict",
+]
+
+_NAMED = select(*incidents.c, sources.c.name.label("source")).join(sources)
+
+
+def save_incident(connection: Connection, record: dict[str, Any]) -> None:
+    """Keep a new incident or the present state of a known one."""
+    # A verdict is a person's, and may have come while the incident went on.
+    upsert(connection, incidents, [record], keep=("verdict",))
+
+
+def find_incident(connection: Connection, key: str) -> Record | None:
+    """One incident with the name of its source."""
+    return connection.execute(_NAMED.where(incidents.c.id == key)).first()
+
+
+def list_incidents(
+    connection: Connection,
+    *,
+    source: int | None,
+    state: str | None,
+    start: int | None,
+    end: int | None,
+    before: tuple[int, str] | None,
+    limit: int,
+) -> Sequence[Record]:
+    """Incidents that touch [start, end), the newest first; ``before`` continues a page."""
+    query: Select[Any] = _NAMED.where(incidents.c.state != "withdrawn")
+    if source is not None:
+        query = query.where(incidents.c.source_id == source)
+    if state is not None:
+        query = query.where(incidents.c.state == state)
+    if start is not None:
+        query = query.where(or_(incidents.c.end_us >= start, incidents.c.state == "open"))
+    if end is not None:
+        query = query.where(incidents.c.start_us < end)
+    if before is not None:
+        time, key = before
+        query = query.where(
+            or_(
+                incidents.c.start_us < time,
+                and_(incidents.c.start_us == time, incidents.c.id < key),
+            )
+        )
+    order = (incidents.c.start_us.desc(), incidents.c.id.desc())
+    return connection.execute(query.order_by(*order).limit(limit)).all()
+
+
+def last_incident_before(connection: Connection, source: int, time: int) -> Record | None:
+    """The last anomaly that began before ``time``."""
+    return connection.execute(
+        select(incidents)
+        .where(
+            incidents.c.source_id == source,
+            incidents.c.kind == "anomaly",
+            incidents.c.state != "withdrawn",
+            incidents.c.start_us < time,
+        )
+        .order_by(incidents.c.start_us.desc())
+        .limit(1)
+    ).first()
+
+
+def incidents_from(connection: Connection, source: int, time: int) -> Sequence[Record]:
+    """Anomalies that began at or after ``time``."""
+    return connection.execute(
+        select(incidents)
+        .where(
+            incidents.c.source_id == source,
+            incidents.c.kind == "anomaly",
+            incidents.c.state != "withdrawn",
+            incidents.c.start_us >= time,
+        )
+        .order_by(incidents.c.start_us)
+    ).all()
+
+
+def open_silences(connection: Connection, source: int) -> Sequence[Record]:
+    """Signals that are silent at present."""
+    return connection.execute(
+        select(incidents).where(
+            incidents.c.source_id == source,
+            incidents.c.kind == "silence",
+            incidents.c.state == "open",
+        )
+    ).all()
+
+
+def count_open(connection: Connection) -> dict[int, int]:
+    """Open incidents of each source that has any."""
+    counted = connection.execute(
+        select(incidents.c.source_id, func.count())
+        .where(incidents.c.state == "open")
+        .group_by(incidents.c.source_id)
+    )
+    return {source: count for source, count in counted}  # noqa: C416  # rows are no pairs to mypy
+
+
+def set_verdict(connection: Connection, key: str, verdict: str | None) -> None:
+    """Keep or take back what a person said of an incident."""
+    connection.execute(update(incidents).where(incidents.c.id == key).values(verdict=verdict))
+
+
+def judged(connection: Connection, source: int, model: str) -> Sequence[Record]:
+    """Anomalies of a source under a model that a person has judged."""
+    return connection.execute(
+        select(incidents).where(
+            incidents.c.source_id == source,
+            incidents.c.model_id == model,
+            incidents.c.kind == "anomaly",
+            incidents.c.verdict.is_not(None),
+        )
+    ).all()

@@ -1,0 +1,104 @@
+"""Notifications on their way, written with the change they tell of."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from alora_ts.serve.moments import now_micros
+from alora_ts.serve.notify.interface import EventKind, IncidentEvent, OutboxEntry
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.schema import outbox
+from alora_ts.serve.store.store import Store
+
+__all__ = ["StoredOutbox", "count_dead", "dead_letters", "post"]
+
+
+def post(
+    connection: Connection,
+    channels: Iterable[str],
+    kind: EventKind,
+    incident: Mapping[str, Any],
+) -> None:
+    """Queue an event for every channel, in the caller's transaction."""
+    now = now_micros()
+    event = {"id": f"e_{secrets.token_hex(8)}", "kind": kind, "incident": dict(incident)}
+    entries = [
+        {
+            "channel": channel,
+            "incident_id": incident["id"],
+            "event": event,
+            "created_us": now,
+            "attempts": 0,
+            "next_try_us": now,
+            "state": "pending",
+            "error": None,
+        }
+        for channel in channels
+    ]
+    if entries:
+        connection.execute(insert(outbox), entries)
+
+
+def dead_letters(connection: Connection, limit: int) -> Sequence[Record]:
+    """Notifications that were given up, the newest first."""
+    return connection.execute(
+        select(outbox).where(outbox.c.state == "dead").order_by(outbox.c.id.desc()).limit(limit)
+    ).all()
+
+
+def count_dead(connection: Connection) -> int:
+    """How many notifications were given up."""
+    dead = select(func.count()).select_from(outbox).where(outbox.c.state == "dead")
+    return int(connection.scalar(dead) or 0)
+
+
+class StoredOutbox:
+    """The outbox as the dispatcher of notifications uses it.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def due(self, now: float, limit: int) -> list[OutboxEntry]:
+        """Give pending entries whose next attempt is not after ``now``, oldest first."""
+        return await asyncio.to_thread(self._due, int(now * 1e6), limit)
+
+    def _due(self, now: int, limit: int) -> list[OutboxEntry]:
+        with self._store.reading() as connection:
+            found = connection.execute(
+                select(outbox)
+                .where(outbox.c.state == "pending", outbox.c.next_try_us <= now)
+                .order_by(outbox.c.id)
+                .limit(limit)
+            ).all()
+        return [
+            OutboxEntry(entry.id, entry.channel, entry.attempts, IncidentEvent(**entry.event))
+            for entry in found
+        ]
+
+    async def sent(self, entry: int) -> None:
+        """Note that an entry was delivered."""
+        await self._set(entry, state="sent", error=None)
+
+    async def retry(self, entry: int, *, at: float, attempts: int, error: str) -> None:
+        """Note a failed attempt and when to try again."""
+        await self._set(entry, next_try_us=int(at * 1e6), attempts=attempts, error=error)
+
+    async def dead(self, entry: int, *, error: str) -> None:
+        """Give an entry up; it stays visible as a dead letter."""
+        await self._set(entry, state="dead", error=error)
+
+    async def _set(self, entry: int, **values: Any) -> None:
+        def change(connection: Connection) -> None:
+            connection.execute(update(outbox).where(outbox.c.id == entry).values(**values))
+
+        await asyncio.wrap_future(self._store.writer.submit(change))

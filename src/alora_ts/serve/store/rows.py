@@ -1,0 +1,189 @@
+"""Rows and their readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, and_, func, insert, select
+
+from alora_ts.serve.store.cells import unpack_cells
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.schema import readings, rows
+from alora_ts.serve.store.upsert import upsert
+
+__all__ = [
+    "RowBlock",
+    "count_rows",
+    "first_time",
+    "insert_rows",
+    "known_times",
+    "last_arrival",
+    "newest_time",
+    "read_readings",
+    "rows_before",
+    "rows_from",
+    "save_readings",
+]
+
+_ASKED_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Rows in order of time.
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (N,)
+    arrived : ndarray of int64, shape (N,)
+    values : ndarray of float64, shape (N, d)
+        In the order of the source's variables; NaN is missing.
+    """
+
+    times: NDArray[np.int64]
+    arrived: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+def known_times(connection: Connection, source: int, times: Sequence[int]) -> set[int]:
+    """Which of these times the source has a row for."""
+    known: set[int] = set()
+    for at in range(0, len(times), _ASKED_AT_ONCE):
+        asked = times[at : at + _ASKED_AT_ONCE]
+        found = connection.scalars(
+            select(rows.c.time_us).where(rows.c.source_id == source, rows.c.time_us.in_(asked))
+        )
+        known.update(found)
+    return known
+
+
+def insert_rows(
+    connection: Connection, source: int, records: Sequence[tuple[int, bytes]], arrived: int
+) -> None:
+    """Add rows that are not there yet, as (time, cells)."""
+    if records:
+        connection.execute(
+            insert(rows),
+            [
+                {"source_id": source, "time_us": time, "arrived_us": arrived, "cells": cells}
+                for time, cells in records
+            ],
+        )
+
+
+def rows_from(
+    connection: Connection,
+    source: int,
+    variables: int,
+    *,
+    start: int,
+    end: int | None = None,
+    limit: int | None = None,
+) -> RowBlock:
+    """The first rows at or after ``start`` and before ``end``."""
+    query = (
+        select(rows.c.time_us, rows.c.arrived_us, rows.c.cells)
+        .where(rows.c.source_id == source, rows.c.time_us >= start)
+        .order_by(rows.c.time_us)
+        .limit(limit)
+    )
+    if end is not None:
+        query = query.where(rows.c.time_us < end)
+    return _block(connection.execute(query).all(), variables)
+
+
+def rows_before(
+    connection: Connection, source: int, variables: int, *, end: int, limit: int
+) -> RowBlock:
+    """The last rows before ``end``."""
+    query = (
+        select(rows.c.time_us, rows.c.arrived_us, rows.c.cells)
+        .where(rows.c.source_id == source, rows.c.time_us < end)
+        .order_by(rows.c.time_us.desc())
+        .limit(limit)
+    )
+    return _block(connection.execute(query).all()[::-1], variables)
+
+
+def _block(found: Sequence[Record], variables: int) -> RowBlock:
+    times = np.fromiter((row[0] for row in found), np.int64, len(found))
+    arrived = np.fromiter((row[1] for row in found), np.int64, len(found))
+    return RowBlock(times, arrived, unpack_cells([row[2] for row in found], variables))
+
+
+def first_time(connection: Connection, source: int) -> int | None:
+    """The time of the first row."""
+    first: int | None = connection.scalar(
+        select(func.min(rows.c.time_us)).where(rows.c.source_id == source)
+    )
+    return first
+
+
+def newest_time(connection: Connection, source: int) -> int | None:
+    """The time of the last row."""
+    newest: int | None = connection.scalar(
+        select(func.max(rows.c.time_us)).where(rows.c.source_id == source)
+    )
+    return newest
+
+
+def last_arrival(connection: Connection, source: int) -> int:
+    """When the newest row came; 0 when there is none."""
+    query = select(rows.c.arrived_us).where(rows.c.source_id == source)
+    return int(connection.scalar(query.order_by(rows.c.time_us.desc()).limit(1)) or 0)
+
+
+def count_rows(connection: Connection, source: int) -> int:
+    """How many rows a source has."""
+    return int(
+        connection.scalar(select(func.count()).select_from(rows).where(rows.c.source_id == source))
+        or 0
+    )
+
+
+def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> None:
+    """Keep readings; later ones of the same row replace earlier ones."""
+    upsert(connection, readings, records)
+
+
+def read_readings(
+    connection: Connection,
+    source: int,
+    *,
+    start: int,
+    end: int,
+    limit: int | None = None,
+    newest_first: bool = False,
+) -> Sequence[Record]:
+    """Readings in [start, end) with their rows' cells."""
+    order = readings.c.time_us.desc() if newest_first else readings.c.time_us
+    query = (
+        select(
+            readings.c.time_us,
+            readings.c.score,
+            readings.c.raw,
+            readings.c.rank,
+            readings.c.warm_up,
+            readings.c.detail,
+            rows.c.cells,
+        )
+        .join(
+            rows,
+            and_(rows.c.source_id == readings.c.source_id, rows.c.time_us == readings.c.time_us),
+        )
+        .where(
+            readings.c.source_id == source,
+            readings.c.time_us >= start,
+            readings.c.time_us < end,
+        )
+        .order_by(order)
+        .limit(limit)
+    )
+    return connection.execute(query).all()

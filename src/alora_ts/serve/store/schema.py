@@ -1,0 +1,184 @@
+"""The tables. Every change here needs a migration beside it (migrations/versions)."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+
+__all__ = [
+    "activations",
+    "fits",
+    "incidents",
+    "metadata",
+    "models",
+    "outbox",
+    "readings",
+    "recalibrations",
+    "rows",
+    "sources",
+    "summaries",
+    "tokens",
+]
+
+metadata = MetaData()
+
+models = Table(
+    "models",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("sha256", Text, nullable=False, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("card", JSON, nullable=False),
+    Column("file", LargeBinary, nullable=False),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    # Only ever appended to: it is the order of the numbers in rows.cells and readings.detail.
+    Column("variables", JSON, nullable=False),
+    Column("bucket_us", BigInteger, nullable=False),
+    # Every row before this time has its reading, final unless late rows came since.
+    Column("score_from_us", BigInteger, nullable=False),
+    # The oldest row that came late since, and how many times any came at all.
+    Column("late_us", BigInteger, nullable=True),
+    Column("late_count", BigInteger, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+)
+
+activations = Table(
+    "activations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("source_id", Integer, ForeignKey("sources.id"), nullable=False, index=True),
+    Column("model_id", Text, ForeignKey("models.id"), nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("rolled_back", Boolean, nullable=False),
+)
+
+recalibrations = Table(
+    "recalibrations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("source_id", Integer, ForeignKey("sources.id"), nullable=False, index=True),
+    Column("model_id", Text, ForeignKey("models.id"), nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("value", Float(53), nullable=False),
+    Column("note", Text, nullable=False),
+    Column("undone", Boolean, nullable=False),
+)
+
+rows = Table(
+    "rows",
+    metadata,
+    Column("source_id", Integer, ForeignKey("sources.id"), primary_key=True),
+    Column("time_us", BigInteger, primary_key=True),
+    Column("arrived_us", BigInteger, nullable=False),
+    Column("cells", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+readings = Table(
+    "readings",
+    metadata,
+    Column("source_id", Integer, ForeignKey("sources.id"), primary_key=True),
+    Column("time_us", BigInteger, primary_key=True),
+    Column("score", Float(53), nullable=False),
+    Column("raw", Float(53), nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("warm_up", Boolean, nullable=False),
+    Column("detail", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+summaries = Table(
+    "summaries",
+    metadata,
+    Column("source_id", Integer, ForeignKey("sources.id"), primary_key=True),
+    Column("level", Integer, primary_key=True),
+    Column("start_us", BigInteger, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+incidents = Table(
+    "incidents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("source_id", Integer, ForeignKey("sources.id"), nullable=False),
+    Column("model_id", Text, ForeignKey("models.id"), nullable=True),
+    Column("kind", Text, nullable=False),
+    Column("variable", Text, nullable=True),
+    Column("state", Text, nullable=False),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("peak_us", BigInteger, nullable=False),
+    Column("peak", Float(53), nullable=False),
+    Column("peak_raw", Float(53), nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("culprits", JSON, nullable=False),
+    Column("verdict", Text, nullable=True),
+    Index("incidents_by_time", "start_us", "id"),
+    Index("incidents_by_source", "source_id", "start_us"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("channel", Text, nullable=False),
+    Column("incident_id", Text, nullable=False),
+    Column("event", JSON, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_try_us", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("error", Text, nullable=True),
+    Index("outbox_due", "state", "next_try_us"),
+)
+
+fits = Table(
+    "fits",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("source_id", Integer, ForeignKey("sources.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("progress", Float(53), nullable=False),
+    Column("message", Text, nullable=False),
+    Column("model_id", Text, ForeignKey("models.id"), nullable=True),
+    Column("comparison", JSON, nullable=True),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("revoked_us", BigInteger, nullable=True),
+)

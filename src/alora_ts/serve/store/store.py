@@ -1,0 +1,118 @@
+"""The store: opened, brought to the newest schema, held by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
+
+from alora_ts.errors import AloraError
+from alora_ts.serve.store.engines import make_engines, store_url
+from alora_ts.serve.store.migrate import migrate
+from alora_ts.serve.store.writer import Writer
+
+__all__ = ["Store"]
+
+_ADVISORY = 7_202_611
+
+
+class Store:
+    """Rows, readings, incidents, models and tokens in SQLite or PostgreSQL.
+
+    Parameters
+    ----------
+    address : str
+        A path, or ``postgresql://user:password@host:port/database``.
+    exclusive : bool
+        Whether to hold the store for this process alone, as a service must: two would score
+        every row twice. Tools that only add a token share it.
+
+    Attributes
+    ----------
+    writer : Writer
+        All writes go through it.
+    """
+
+    def __init__(self, address: str, *, exclusive: bool = True) -> None:
+        self.url = store_url(address)
+        self._writing, self._reading = make_engines(self.url)
+        self._held: Any = None
+        try:
+            if exclusive:
+                self._hold()
+            migrate(self._writing)
+        except OperationalError as error:
+            self._release()
+            # The driver's words, without the address: that may hold a password.
+            raise AloraError(f"cannot open the store {self.name}: {error.orig}") from error
+        except BaseException:
+            self._release()
+            raise
+        self.writer = Writer(self._writing)
+
+    @property
+    def name(self) -> str:
+        """The address without its password."""
+        if self.kind == "sqlite":
+            return str(self.url.database)
+        return self.url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+    @property
+    def kind(self) -> str:
+        """Which database it is: sqlite or postgresql."""
+        return self.url.get_backend_name()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees one consistent state."""
+        with self._reading.begin() as connection:
+            yield connection
+
+    def size(self) -> int:
+        """Bytes on the disk."""
+        if self.kind == "sqlite":
+            whole = Path(str(self.url.database))
+            parts = (whole, whole.with_name(whole.name + "-wal"))
+            return sum(part.stat().st_size for part in parts if part.exists())
+        with self.reading() as connection:
+            return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
+
+    def close(self) -> None:
+        """Finish all writes and let go of the store."""
+        self.writer.close()
+        self._release()
+
+    def _hold(self) -> None:
+        busy = AloraError(
+            f"the store {self.name} is in use by another alora-ts serve; stop that one first or "
+            "give another --store"
+        )
+        if self.kind == "sqlite":
+            handle = os.open(f"{self.url.database}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(handle)
+                raise busy from error
+            self._held = handle
+            return
+        self._held = connection = self._reading.connect()
+        if not connection.scalar(text(f"SELECT pg_try_advisory_lock({_ADVISORY})")):
+            raise busy
+        connection.commit()
+
+    def _release(self) -> None:
+        if isinstance(self._held, int):
+            os.close(self._held)
+        elif self._held is not None:
+            self._held.invalidate()
+            self._held.close()
+        self._held = None
+        self._reading.dispose()
+        self._writing.dispose()

@@ -1,0 +1,79 @@
+"""Where the extremes of stretches are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, select
+
+from alora_ts.serve.store.cells import unpack_cells, unpack_detail
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.rows import read_readings
+from alora_ts.serve.store.schema import summaries
+from alora_ts.serve.store.upsert import upsert
+from alora_ts.serve.summary import COARSE, FINE, PARTS, summarise
+
+__all__ = ["last_summary", "read_lines", "read_summaries", "refresh_summary"]
+
+
+def read_lines(
+    connection: Connection, source: int, variables: int, *, start: int, end: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Times (N,) and the lines of a chart (N, 1 + 2d): score, values, expectations."""
+    found = read_readings(connection, source, start=start, end=end)
+    times = np.fromiter((row.time_us for row in found), np.int64, len(found))
+    score = np.fromiter((row.score for row in found), np.float64, len(found))
+    values = unpack_cells([row.cells for row in found], variables)
+    expected = unpack_detail([row.detail for row in found], variables)[0]
+    # Interleaved, so that a variable added later does not move the lines before it.
+    lines = np.empty((len(found), 1 + 2 * variables))
+    lines[:, 0], lines[:, 1::2], lines[:, 2::2] = score, values, expected
+    return times, lines
+
+
+def refresh_summary(
+    connection: Connection, source: int, variables: int, *, start: int, width: int
+) -> None:
+    """Make the summaries of one bucket from its readings."""
+    times, lines = read_lines(connection, source, variables, start=start, end=start + width)
+    upsert(
+        connection,
+        summaries,
+        [
+            {
+                "source_id": source,
+                "level": level,
+                "start_us": start,
+                "data": summarise(times, lines, start=start, width=width, parts=parts),
+            }
+            for level, parts in ((COARSE, 1), (FINE, PARTS))
+        ],
+    )
+
+
+def read_summaries(
+    connection: Connection, source: int, *, level: int, start: int, end: int
+) -> Sequence[Record]:
+    """Start and data of the summaries in [start, end), in order of time."""
+    return connection.execute(
+        select(summaries.c.start_us, summaries.c.data)
+        .where(
+            summaries.c.source_id == source,
+            summaries.c.level == level,
+            summaries.c.start_us >= start,
+            summaries.c.start_us < end,
+        )
+        .order_by(summaries.c.start_us)
+    ).all()
+
+
+def last_summary(connection: Connection, source: int) -> int | None:
+    """Where the last summarised bucket of a source begins."""
+    last: int | None = connection.scalar(
+        select(func.max(summaries.c.start_us)).where(
+            summaries.c.source_id == source, summaries.c.level == COARSE
+        )
+    )
+    return last
