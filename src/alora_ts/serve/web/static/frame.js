@@ -70,10 +70,10 @@ function openIncidents() {
       count.hidden = true;
     }
   };
-  live.addEventListener("incident", ({ detail }) => {
+  live.addEventListener("incident", ({ detail: incident }) => {
+    if (incident.change === "updated") return;
     refresh();
-    const incident = detail.incident ?? detail;
-    if ((detail.change ?? detail.action) !== "opened") return;
+    if (incident.change !== "opened") return;
     const text = `New incident in ${incident.source}: ${blame(incident)}`
       + (Number.isFinite(incident.peak) ? `, ${times(incident.peak)} the alarm level` : "");
     news.textContent = text;

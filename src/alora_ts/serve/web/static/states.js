@@ -1,5 +1,6 @@
 // What stands where data will be, are not, or could not be had.
 import { h } from "./dom.js";
+import { live } from "./events.js";
 
 export const loading = (what = "Loading") => h("p", { class: "state loading", role: "status" }, `${what}…`);
 
@@ -30,6 +31,9 @@ export function fill(place, load, { signal, what } = {}) {
     } catch (error) {
       round.abort();
       if (error.name === "AbortError" || round !== newest || signal.aborted) return;
+      // While the service cannot be reached, what was last heard is better than nothing; the
+      // state of the connection stands at the top of the page.
+      if (shown && error.status === 0) return;
       shown?.abort();
       shown = null;
       place.replaceChildren(failed(error, refresh));
@@ -39,6 +43,7 @@ export function fill(place, load, { signal, what } = {}) {
       if (round === newest) place.removeAttribute("aria-busy");
     }
   }
+  live.addEventListener("resumed", () => { if (!shown) refresh(); }, { signal });
   refresh();
   return refresh;
 }
@@ -62,7 +67,8 @@ export async function attempt(work, said) {
     return result ?? true;
   } catch (error) {
     if (error.status === undefined) throw error;
-    toast(error.hint ? `${error.message} ${error.hint}` : error.message, { hot: true });
+    const end = /[.!?]$/.test(error.message) ? "" : ".";
+    toast(error.hint ? `${error.message}${end} ${error.hint}` : error.message, { hot: true });
     return null;
   }
 }

@@ -4,6 +4,8 @@ import { iso } from "../times.js";
 
 // Kept on both sides, so that a small move shows no blank.
 const MARGIN = 0.5;
+// Rows come faster than eyes follow.
+const CALM = 500;
 
 /** Calls show({score, signals}) with thinned lines whenever the view needs others. */
 export class SeriesLoader {
@@ -11,6 +13,7 @@ export class SeriesLoader {
   #loaded = null;
   #timer = null;
   #busy = false;
+  #fresh = null;
 
   constructor({ source, view, signals, points, show, fail, signal }) {
     Object.assign(this, { source, view, signals, points, show, fail });
@@ -22,6 +25,12 @@ export class SeriesLoader {
     });
   }
 
+  /** A row of this time has been scored. */
+  reached(time) {
+    this.#fresh = time;
+    if (!this.#busy && this.#needed()) this.#soon(CALM);
+  }
+
   /** Load now, whatever is there. */
   async load() {
     if (this.signal.aborted) return;
@@ -29,7 +38,7 @@ export class SeriesLoader {
     this.#timer = null;
     this.#stop?.abort();
     const stop = this.#stop = new AbortController();
-    const { min, max, span } = this.view, names = this.signals();
+    const { min, max, span } = this.view, names = this.signals(), fresh = this.#fresh;
     this.#busy = true;
     try {
       const from = min - MARGIN * span, to = max + MARGIN * span;
@@ -40,7 +49,7 @@ export class SeriesLoader {
           signals: names.join(","),
         },
       });
-      this.#loaded = { from, to, span, last: this.view.last };
+      this.#loaded = { from, to, span, fresh };
       this.show(found);
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error);
@@ -48,7 +57,7 @@ export class SeriesLoader {
       if (this.#stop === stop) {
         this.#busy = false;
         // The view may have moved on while the answer was under way.
-        if (!this.signal.aborted && this.#needed()) this.#soon(0);
+        if (!this.signal.aborted && this.#needed()) this.#soon(this.#moving() ? 0 : CALM);
       }
     }
   }
@@ -62,12 +71,16 @@ export class SeriesLoader {
   }
 
   #needed() {
-    const had = this.#loaded, { min, max, span, last } = this.view;
-    if (!had) return true;
-    if (min < had.from || max > had.to) return true;
-    // Much finer or coarser than what was asked for.
-    if (span < 0.6 * had.span || span > 1.6 * had.span) return true;
+    if (this.#moving()) return true;
+    const { min, max, span } = this.view, fresh = this.#fresh;
+    if (fresh === null || fresh < min || fresh > max) return false;
     // A new row matters once it is a point further on the screen.
-    return last > had.last && max > had.last && last - had.last > span / this.points();
+    return Math.abs(fresh - (this.#loaded.fresh ?? -Infinity)) > span / this.points();
+  }
+
+  #moving() {
+    const had = this.#loaded, { min, max, span } = this.view;
+    // Beyond what is there, or much finer or coarser than it was asked for.
+    return !had || min < had.from || max > had.to || span < 0.6 * had.span || span > 1.6 * had.span;
   }
 }

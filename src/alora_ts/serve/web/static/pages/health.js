@@ -32,20 +32,26 @@ export const health = {
 
 function page(found) {
   const dead = Array.isArray(found.dead_letters) ? found.dead_letters.length : found.dead_letters ?? 0;
-  const waiting = Object.values(found.queues ?? {}).reduce((sum, count) => sum + (Number(count) || 0), 0);
   const refused = Object.values(found.rejected ?? {}).reduce((sum, count) => sum + count, 0);
   const tile = (name, value, hot) => h("div", {}, h("dt", {}, name), h("dd", { class: hot ? "hot-word" : "" }, value));
   return [
     h("section", { class: "card", "aria-label": "Summary" }, h("dl", { class: "tiles" },
-      tile("Version", found.version), tile("Running for", span(1000 * found.uptime)), tile("Waiting to be scored", whole(waiting)),
+      tile("Version", found.version), tile("Running for", span(1000 * found.uptime)), tile("Waiting to be written", whole(found.queues.writes)),
       tile("Rejected rows", whole(refused), refused > 0), tile("Undelivered messages", whole(dead), dead > 0))),
-    card("Connectors", null, connectors(found.connectors ?? [])),
+    troubles(found),
+    card("Connectors", null, connectors(found.connectors)),
     h("div", { class: "two cards" },
-      card("Queues", "Rows stored but not yet scored.", counts(found.queues, "No queue.")),
+      card("Queues", "What waits, and who listens to live updates.", counts(named(found.queues), "No queue.")),
       card("Rejections", "Rows or messages that were refused, by reason.", counts(found.rejected, "Nothing was refused.")),
       card("Counters", "Since the service started.", counts(named(found.counters), "Nothing counted yet.")),
       card("Store", null, store(found.store))),
   ];
+}
+
+function troubles({ troubles: found = {}, settings_error: settings }) {
+  const lines = Object.entries(found).map(([source, text]) => `Scoring ${source} fails and is tried again: ${text}`);
+  if (settings) lines.push(`The changed settings were not taken over: ${settings}`);
+  return lines.length ? h("section", { class: "card", "aria-label": "Troubles" }, lines.map((text) => h("p", { class: "failed", role: "alert" }, text))) : null;
 }
 
 function connectors(list) {

@@ -22,7 +22,7 @@ export const incident = {
       { signal, what: "Asking for the incident" });
     let drawn = Date.now();
     live.addEventListener("incident", ({ detail }) => {
-      const { id: changed, state } = detail.incident ?? detail;
+      const { id: changed, state } = detail;
       // An open incident may change with every row; nobody can read that fast.
       if (String(changed) !== id || (state === "open" && Date.now() - drawn < CALM)) return;
       drawn = Date.now();

@@ -34,7 +34,7 @@ export const incidents = {
         refresh();
       });
     }
-    live.addEventListener("incident", refresh, { signal });
+    live.addEventListener("incident", ({ detail }) => { if (detail.change !== "updated") refresh(); }, { signal });
     live.addEventListener("resumed", refresh, { signal });
     attempt(async () => {
       for (const { name } of await api("/sources", { signal })) {

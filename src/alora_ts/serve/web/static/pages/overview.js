@@ -6,7 +6,7 @@ import { live } from "../events.js";
 import { incidentList } from "../incidents.js";
 import { times, whole } from "../numbers.js";
 import { empty, fill } from "../states.js";
-import { STATES } from "../sources.js";
+import { stateBadge, stateOf } from "../sources.js";
 import { iso, parse, when } from "../times.js";
 
 const DAY = 86400000;
@@ -21,7 +21,7 @@ export const overview = {
     const sources = fill(tiles, () => grid(signal), { signal, what: "Asking for the sources" });
     const incidents = fill(list, () => latest(signal), { signal });
     live.addEventListener("reading", ({ detail }) => update(tiles, detail), { signal });
-    live.addEventListener("incident", () => { sources(); incidents(); }, { signal });
+    live.addEventListener("incident", ({ detail }) => { if (detail.change !== "updated") { sources(); incidents(); } }, { signal });
     live.addEventListener("resumed", () => { sources(); incidents(); }, { signal });
     // Sparklines need no event of their own.
     const timer = setInterval(sources, 20000);
@@ -44,7 +44,7 @@ async function grid(signal) {
 }
 
 async function tile(source, signal) {
-  const last = parse(source.last_time), state = STATES[source.state] ?? { text: source.state, icon: "" };
+  const last = parse(source.last_time);
   let line = h("p", { class: "soft" }, "No rows yet.");
   if (last !== null) {
     const { score } = await api(`/sources/${enc(source.name)}/series`, {
@@ -53,7 +53,7 @@ async function tile(source, signal) {
     line = score.t.length ? sparkline(score) : h("p", { class: "soft" }, "No score yet.");
   }
   return h("a", { class: "card source", href: `#/sources/${enc(source.name)}`, data: { source: source.name, state: source.state } },
-    h("span", { class: "head" }, h("b", {}, source.name), h("span", { class: "badge", data: { state: source.state } }, `${state.icon} ${state.text}`)),
+    h("span", { class: "head" }, h("b", {}, source.name), stateBadge(source.state)),
     h("span", { class: "now" }, h("span", { class: "score" }, times(source.score)), last === null ? null : h("span", { class: "soft" }, "of the alarm level")),
     line,
     h("span", { class: "soft facts-line" }, source.open_incidents
@@ -72,11 +72,7 @@ function update(root, reading) {
     place.querySelector(".score").textContent = times(reading.score);
     const time = place.querySelector("time");
     if (time) time.replaceWith(when(parse(reading.time)));
-    if (reading.state && STATES[reading.state]) {
-      place.dataset.state = reading.state;
-      const badge = place.querySelector(".badge"), { icon, text } = STATES[reading.state];
-      badge.dataset.state = reading.state;
-      badge.textContent = `${icon} ${text}`;
-    }
+    place.dataset.state = stateOf(reading);
+    place.querySelector(".badge").replaceWith(stateBadge(stateOf(reading)));
   }
 }

@@ -4,7 +4,7 @@ import { card, h } from "../dom.js";
 import { live } from "../events.js";
 import { incidentList } from "../incidents.js";
 import { times, whole } from "../numbers.js";
-import { STATES } from "../sources.js";
+import { stateBadge, stateOf } from "../sources.js";
 import { empty, fill } from "../states.js";
 import { parse, when } from "../times.js";
 import { drift } from "./drift.js";
@@ -27,19 +27,14 @@ export const source = {
 };
 
 function page(found, incidents, query, signal) {
-  const state = STATES[found.state] ?? { icon: "", text: found.state };
-  const badge = h("dd", {}, h("span", { class: "badge", data: { state: found.state } }, `${state.icon} ${state.text}`));
+  const badge = h("dd", {}, stateBadge(found.state));
   const score = h("dd", {}, times(found.score)), rows = h("dd", {}, whole(found.rows));
   const last = h("dd", { class: "small" }, when(parse(found.last_time)));
   live.addEventListener("reading", ({ detail }) => {
     if (detail.source !== found.name) return;
     score.textContent = times(detail.score);
     last.replaceChildren(when(parse(detail.time)));
-    const now = STATES[detail.state];
-    if (now) {
-      badge.firstChild.dataset.state = detail.state;
-      badge.firstChild.textContent = `${now.icon} ${now.text}`;
-    }
+    badge.replaceChildren(stateBadge(stateOf(detail)));
   }, { signal });
   const facts = h("dl", { class: "tiles" },
     h("div", {}, h("dt", {}, "State"), badge), h("div", {}, h("dt", {}, "Score now"), score),
@@ -47,7 +42,8 @@ function page(found, incidents, query, signal) {
     h("div", {}, h("dt", {}, "Signals"), h("dd", {}, whole(found.variables.length))),
     h("div", {}, h("dt", {}, "Model"), h("dd", { class: "small" },
       found.model_id ? h("a", { href: `#/models/${enc(found.model_id)}` }, String(found.model_id).slice(0, 12)) : "–")));
-  const head = h("section", { class: "card", "aria-label": "State" }, facts);
+  const head = h("section", { class: "card", "aria-label": "State" }, facts, found.trouble
+    ? h("p", { class: "failed", role: "alert" }, `Scoring fails and is tried again: ${found.trouble}`) : null);
   if (found.last_time === null) {
     return [head, h("section", { class: "card" }, empty("Nothing has come in yet.",
       "Rows sent to this source appear here as soon as they are scored."))];
@@ -58,7 +54,7 @@ function page(found, incidents, query, signal) {
     return items.length ? incidentList(items, { withSource: false }) : empty("No incident so far.");
   }, { signal });
   live.addEventListener("incident", ({ detail }) => {
-    if ((detail.incident ?? detail).source === found.name) refresh();
+    if (detail.source === found.name && detail.change !== "updated") refresh();
   }, { signal });
   return [head, timeline(found, incidents, query, signal), card("Incidents", null, list,
     h("p", {}, h("a", { href: `#/incidents?source=${enc(found.name)}` }, "All incidents of this source"))),

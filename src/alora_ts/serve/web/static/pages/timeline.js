@@ -84,10 +84,12 @@ export function timeline(source, incidents, query, signal) {
     }, 400);
   }, { signal });
   live.addEventListener("reading", ({ detail }) => {
-    if (detail.source === source.name) view.reach(parse(detail.time));
+    if (detail.source !== source.name) return;
+    view.reach(parse(detail.time));
+    loader.reached(parse(detail.time));
   }, { signal });
   live.addEventListener("incident", ({ detail }) => {
-    if ((detail.incident ?? detail).source === source.name) { asked = null; inRange(); }
+    if (detail.source === source.name && detail.change !== "updated") { asked = null; inRange(); }
   }, { signal });
   live.addEventListener("resumed", () => loader.load(), { signal });
 
