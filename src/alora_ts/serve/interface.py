@@ -153,6 +153,10 @@ class Progress:
         self._state = state
         self._error = error or self._error
 
+    def complain(self, error: str) -> None:
+        """Show an error without a change of state."""
+        self._error = error
+
     def received(self, count: int) -> None:
         """Count messages, samples or rows that came in."""
         self._received += count

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
+from alora_ts.data.csv_blocks import read_csv_blocks
 from alora_ts.data.frames import Choices
 from alora_ts.data.record import Table
 from alora_ts.data.sources import SUFFIXES, read_file_blocks
@@ -105,36 +107,49 @@ class DirectoryConnector:
         self._seen.pop(path, None)
 
     def _read(self, path: Path, known: frozenset[str]) -> Iterator[list[Row]]:
-        choices = Choices(time=self._settings.time, ignore=self._settings.ignore)
+        header = _header(path)
+        columns = tuple(name for name in header if name in known)
+        if not columns:
+            raise DataError(
+                f"{path}: none of the columns {', '.join(header)} is a variable of the model; it "
+                f"knows {', '.join(sorted(known))}"
+            )
+        # Other columns (notes, counters, states) may hold anything.
+        choices = Choices(time=self._settings.time, columns=columns)
         for table in read_file_blocks([path], choices, rows=_BATCH, progress=False):
-            yield as_rows(table, known, unit=self._settings.time_unit)
+            yield as_rows(table, unit=self._settings.time_unit)
 
 
-def as_rows(table: Table, known: frozenset[str], *, unit: TimeUnit = "s") -> list[Row]:
-    """Give a table's rows; columns that the model does not know are left out.
+def _header(path: Path) -> list[str]:
+    if not path.name.endswith(".parquet"):
+        return next(read_csv_blocks(path))[0].columns
+    try:
+        return list(pl.read_parquet_schema(path))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{path}: cannot be read as Parquet ({error}); check that the file is whole"
+        ) from error
+
+
+def as_rows(table: Table, *, unit: TimeUnit = "s") -> list[Row]:
+    """Give a table's rows.
 
     Raises
     ------
     DataError
-        When there is no time column, or no column of the model.
+        When there is no time column.
     """
-    where = table.parts[0].name if table.parts else "the table"
     if table.timestamps is None:
+        where = table.parts[0].name if table.parts else "the table"
         raise DataError(
             f"{where}: no time column was found; add one, or name it with `time` in the settings"
         )
-    columns = [at for at, name in enumerate(table.variables) if name in known]
-    if not columns:
-        raise DataError(
-            f"{where}: no column is a variable of the model ({', '.join(sorted(known))})"
-        )
-    names = [table.variables[at] for at in columns]
     stamps = table.timestamps
     if np.issubdtype(stamps.dtype, np.datetime64):
         times = stamps.astype("datetime64[us]").astype(np.int64).tolist()
     else:
         times = [read_time(stamp, unit) for stamp in stamps.tolist()]
-    values = table.values[:, columns].astype(np.float64)
+    values = table.values.astype(np.float64)
     missing = np.isnan(values)
     cells: list[list[float]] = values.tolist()
     return [
@@ -142,7 +157,7 @@ def as_rows(table: Table, known: frozenset[str], *, unit: TimeUnit = "s") -> lis
             moment,
             {
                 name: None if gone else cell
-                for name, cell, gone in zip(names, line, absent, strict=True)
+                for name, cell, gone in zip(table.variables, line, absent, strict=True)
             },
         )
         for moment, line, absent in zip(times, cells, missing.tolist(), strict=True)

@@ -84,6 +84,7 @@ class Subscriber:
         self._waiting: deque[Message] = deque()
         self._lock = threading.Lock()
         self._connection = 0
+        self._up = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._arrived = asyncio.Event()
         self._client = make_client(settings, client_id, manual_ack=True)
@@ -141,12 +142,18 @@ class Subscriber:
             self._progress.enter("failed", f"the broker refused us: {reason}")
             return
         self._connection += 1
+        self._up = True
         for topic in self._subscriptions:
             client.subscribe(topic, qos=1)
         self._progress.enter("connected")
 
     def _on_disconnect(self, _: mqtt.Client, __: Any, ___: Any, reason: Any, ____: Any) -> None:
-        self._progress.enter("waiting", f"the connection ended: {reason}")
+        # A refusal ends the connection as well, and should stay what is shown.
+        if not self._up:
+            return
+        self._up = False
+        failed = f"the connection ended: {reason}" if reason.is_failure else None
+        self._progress.enter("waiting", failed)
 
     def _on_connect_fail(self, _: mqtt.Client, __: Any) -> None:
         host, port = self._settings.host, self._settings.port

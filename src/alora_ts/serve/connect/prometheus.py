@@ -54,19 +54,21 @@ class PrometheusConnector:
     async def _poll(self, host: Host) -> None:
         settings = self._settings
         self._check(host)
+        last = await host.last_row(settings.source)
+        reached = now_micros() - round(settings.backfill * _MICROS)
+        if last is not None:
+            reached = max(reached, last.time)
+        # What is fetched first shows who was silent since then.
         watch = SilenceWatch(
-            settings.queries, after=round(settings.silent_after * _MICROS), now=now_micros()
+            settings.queries, after=round(settings.silent_after * _MICROS), now=reached
         )
         silent: dict[str, int | None] | None = None
-        last = await host.last_row(settings.source)
-        reached = None if last is None else last.time
         async with self._client() as client:
             while True:
                 now = now_micros()
                 end = (now - round(settings.lag * _MICROS)) // self._step * self._step
-                oldest = end - round(settings.backfill * _MICROS)
-                start = (oldest if reached is None else max(oldest, reached)) // self._step + 1
-                for first in range(start * self._step, end + 1, _POINTS * self._step):
+                start = (reached // self._step + 1) * self._step
+                for first in range(start, end + 1, _POINTS * self._step):
                     until = min(end, first + (_POINTS - 1) * self._step)
                     rows = await self._fetch(client, first, until)
                     for row in rows:

@@ -189,7 +189,6 @@ class DirectorySettings(ConnectorSection):
     every: Seconds = 2.0
     settle: SecondsOrNone = 5.0
     time: str | None = None
-    ignore: tuple[str, ...] = ()
     time_unit: TimeUnit = "s"
 
 

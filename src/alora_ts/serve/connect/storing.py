@@ -32,8 +32,9 @@ async def store(
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
             continue
-        for rejection in receipt.rejected:
-            progress.reject(rejection.reason)
+        if receipt.rejected:
+            progress.reject("refused by the service", len(receipt.rejected))
+            progress.complain(receipt.rejected[0].reason)
         if pause != first_pause:
             progress.enter("connected")
         return receipt

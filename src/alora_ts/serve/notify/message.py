@@ -29,7 +29,7 @@ def headline(event: IncidentEvent) -> str:
     Examples
     --------
     >>> headline(IncidentEvent("7-opened", "opened", {"source": "plant", "kind": "anomaly",
-    ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "high"}]}))
+    ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "above"}]}))
     'plant: anomaly began, first suspect pump'
     """
     incident: Mapping[str, Any] = event.incident
@@ -47,7 +47,7 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
     --------
     >>> print(story(IncidentEvent("7-opened", "opened", {"id": 7, "source": "plant",
     ...     "kind": "anomaly", "start": "2026-05-01T12:00:00Z", "end": None, "peak": 3.2,
-    ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "high"}]})))
+    ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "above"}]})))
     plant: anomaly began, first suspect pump
     <BLANKLINE>
     began: 2026-05-01T12:00:00Z
@@ -65,7 +65,7 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
     if culprits:
         lines.append("suspects:")
     for culprit in culprits:
-        side = {"high": ", too high", "low": ", too low"}.get(str(culprit.get("direction")), "")
+        side = {"above": ", too high", "below": ", too low"}.get(str(culprit.get("direction")), "")
         share = round(100 * float(culprit.get("share", 0)))
         lines.append(f"  {culprit['variable']}, {share} % of the deviation{side}")
     if page is not None:

@@ -81,5 +81,6 @@ def as_mail(event: IncidentEvent, settings: SmtpSettings) -> EmailMessage:
     mail["Message-ID"] = f"<{digest}@alora-ts>"
     mail["Auto-Submitted"] = "auto-generated"
     page = None if settings.page is None else str(settings.page)
-    mail.set_content(story(event, page=page))
+    # Not every server takes eight bits.
+    mail.set_content(story(event, page=page), cte="quoted-printable")
     return mail

@@ -1,0 +1,95 @@
+"""Starts the programs that the service works with, on free ports of this machine."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+__all__ = ["Broker", "find_program", "free_port", "wait_for_port"]
+
+
+def find_program(name: str) -> str | None:
+    """The path of a program, also where only root usually looks."""
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin:/sbin")
+
+
+def free_port() -> int:
+    """A port that nobody uses at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for_port(port: int, *, seconds: float = 20.0) -> None:
+    """Wait until somebody listens."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
+class Broker:
+    """A mosquitto with persistence, which can be stopped and started again.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it keeps its settings, messages and log.
+    password_file : Path, optional
+        As mosquitto_passwd writes it; without it everybody may connect.
+    """
+
+    def __init__(self, folder: Path, *, password_file: Path | None = None) -> None:
+        program = find_program("mosquitto")
+        if program is None:
+            raise FileNotFoundError("mosquitto is not installed")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        self._config = folder / "mosquitto.conf"
+        self._program = program
+        login = (
+            "allow_anonymous true"
+            if password_file is None
+            else f"allow_anonymous false\npassword_file {password_file}"
+        )
+        self._config.write_text(
+            f"listener {self.port} 127.0.0.1\n{login}\npersistence true\n"
+            f"persistence_location {folder}/\nautosave_interval 1\nautosave_on_changes true\n"
+            "max_queued_messages 0\nmax_inflight_messages 0\n"
+            # mosquitto gives up root otherwise, and could not write into the folder.
+            f"user root\nlog_dest file {folder}/mosquitto.log\n",
+            encoding="utf-8",
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self._process = subprocess.Popen(
+            [self._program, "-c", str(self._config)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for_port(self.port)
+
+    def stop(self) -> None:
+        """End it as an administrator would: it writes its messages to the disk first."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(20)
+            self._process = None
+
+    def __enter__(self) -> Broker:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
