@@ -5,6 +5,8 @@ value, follows its causes with lags, and is disturbed by noise; roots also follo
 families: ``linear`` and ``nonlinear`` with lags of 1 to 4 rows, and ``instant``, linear, where
 half of the edges act within the row (a system sampled more slowly than it reacts).
 
+A fourth family, ``library``, is the package's own ``random_system`` with its own kinds of faults.
+
 A fault changes the process of one signal, its origin; everything downstream follows by itself.
 The same system with the same noise and no fault runs beside it, so what a fault reached is known.
 """
@@ -17,9 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.datasets.synthetic import FAULT_KINDS, Disturbance, random_system, simulate
+
 Array = NDArray[np.float64]
 
-FAMILIES = ("linear", "nonlinear", "instant")
+FAMILIES = ("linear", "nonlinear", "instant", "library")
 KINDS = ("spikes", "shift", "ramp", "push", "noise", "stuck", "unlink")
 TRAIN_ROWS = 4000
 GAP = 150
@@ -79,6 +83,8 @@ class _System:
 def record(family: str, seed: int) -> Recording:
     """Draw a system and record it, healthy first, then with each kind of fault twice."""
     rng = np.random.default_rng([seed, FAMILIES.index(family)])
+    if family == "library":
+        return _record_library(seed, rng)
     system = _draw(family, rng)
     d = len(system.memory)
     faults = _draw_faults(system, rng)
@@ -97,6 +103,36 @@ def record(family: str, seed: int) -> Recording:
     return Recording(family, readings[:TRAIN_ROWS], readings[TRAIN_ROWS:], faults, reached)
 
 
+def _record_library(seed: int, rng: np.random.Generator) -> Recording:
+    """The package's own simulator: linear, lags of 1 to 5, seasons, regimes, lying sensors."""
+    system = random_system(int(rng.integers(8, 21)), seed=seed)
+    feeds = sorted({edge.source for edge in system.edges})
+    kinds = [kind for kind in FAULT_KINDS if "outlier" not in kind]  # those last a single row
+    faults = []
+    start = GAP
+    for kind in rng.choice(kinds, 2 * len(KINDS)).tolist():
+        origin = int(rng.choice(feeds))
+        size = float(rng.uniform(2, 5) * rng.choice([-1, 1]))
+        end = start + int(rng.integers(20, 61))
+        faults.append(Fault(kind, origin, start, end, size))
+        start = end + GAP
+    data = simulate(
+        system,
+        [Disturbance(f.kind, f.origin, f.start, f.end, size=f.size) for f in faults],
+        train_rows=TRAIN_ROWS,
+        test_rows=start,
+        seed=seed,
+    )
+    reached = tuple(
+        tuple(
+            int(v) for v in np.flatnonzero(data.affected[f.start : f.end].any(0)) if v != f.origin
+        )
+        for f in faults
+    )
+    train, test = data.train.astype(np.float64), data.test.astype(np.float64)
+    return Recording("library", train, test, tuple(faults), reached)
+
+
 def _draw(family: str, rng: np.random.Generator) -> _System:
     d = int(rng.integers(8, 21))
     # Positions are shuffled, so that the order of the columns tells nothing.
@@ -113,7 +149,8 @@ def _draw(family: str, rng: np.random.Generator) -> _System:
             continue
         count = min(1 + int(rng.poisson(0.8)), place)
         shares = rng.dirichlet(np.full(count, 3.0)) * (1 - memory[at])
-        for source, share in zip(rng.choice(order[:place], count, replace=False), shares):  # noqa: B905
+        sources = rng.choice(order[:place], count, replace=False)
+        for source, share in zip(sources, shares, strict=True):
             lag = int(rng.integers(1, 5))
             if family == "instant" and rng.random() < 0.5:
                 lag = 0

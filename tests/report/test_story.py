@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alora_ts.diagnosis import Origin
 from alora_ts.report.moments import Clock
 from alora_ts.report.story import _first_lasting, sentence, summary, tell
 from tests.report.example import diagnosis_of, plant_diagnosis, quiet_diagnosis
@@ -33,6 +36,20 @@ def test_the_summary_names_origin_strength_and_spread():
         "1 incident; it began at 2026-01-05 11:00 in pump2_flow, 5 times the alarm level, "
         "and reached tank1_level 3 min later."
     )
+
+
+def test_an_origin_that_stands_out_is_told_before_the_strongest_signal():
+    found = diagnosis_of(*spreading())
+    story = tell(found)[0]
+    for origin, said in {
+        Origin("x2", 0.8): "began at row 60 in x2 (strongest in x1), ",
+        Origin("x2", 0.3): "began at row 60 in x1, ",
+        Origin("x1", 0.8): "began at row 60 in x1, ",
+    }.items():
+        told = replace(story, incident=replace(story.incident, origin=origin))
+        assert sentence(told, Clock.of(found)).startswith(said)
+    late = replace(story, incident=replace(story.incident, origin=Origin("x0", 0.9)))
+    assert "reached" not in sentence(late, Clock.of(found))
 
 
 def test_simultaneous_signals_are_not_said_to_be_reached():

@@ -142,6 +142,8 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
             f"{c.variable} {c.share:.0%} ({c.direction}: {c.value:.4g}, expected {c.expected:.4g})"
             for c in incident.culprits[:3]
         )
+        if incident.origin is not None:
+            culprits += f"\nlikely origin: {incident.origin.variable} ({incident.origin.share:.0%})"
         table.add_row(
             _moment(incident.start_time),
             _moment(incident.end_time),

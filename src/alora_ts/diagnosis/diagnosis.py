@@ -122,7 +122,10 @@ class Diagnosis:
         return self.table.frame(columns)
 
     def incidents_frame(self) -> Any:
-        """One row for each incident and culprit, in the kind of table that was given."""
+        """One row for each incident and culprit, in the kind of table that was given.
+
+        ``origin`` repeats the incident's likely origin; empty where the model cannot tell.
+        """
         rows = [
             (number, incident, place, culprit)
             for number, incident in enumerate(self.incidents, start=1)
@@ -135,6 +138,9 @@ class Diagnosis:
             "rows": [incident.rows for _, incident, *_ in rows],
             "score": [incident.score for _, incident, *_ in rows],
             "severity": [incident.severity for _, incident, *_ in rows],
+            "origin": [
+                incident.origin.variable if incident.origin else "" for _, incident, *_ in rows
+            ],
             "place": [place for *_, place, _ in rows],
             "variable": [culprit.variable for *_, culprit in rows],
             "share": [culprit.share for *_, culprit in rows],

@@ -19,6 +19,8 @@ __all__ = ["Arrival", "Story", "sentence", "summary", "tell"]
 # Rows looked at to learn how large a signal's error usually is: more would not change a quantile.
 _QUIET_ROWS = 20_000
 _QUIET = 0.999
+# Share from which an origin is told: see docs/quality-origins.md for how often it is right.
+_STANDS_OUT = 0.4
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,18 @@ def sentence(story: Story, clock: Clock) -> str:
     """Tell one incident: where it began, how strong it was, what it reached."""
     incident = story.incident
     first = story.arrivals[0]
+    origin = incident.origin
+    began = where = first.variable
+    if origin is not None and origin.variable != began and origin.share >= _STANDS_OUT:
+        began = origin.variable
+        where = f"{began} (strongest in {first.variable})"
     said = (
-        f"began at {clock.at(incident.start)} in {first.variable}, "
+        f"began at {clock.at(incident.start)} in {where}, "
         f"{number(incident.score)} times the alarm level"
     )
-    if len(story.arrivals) > 1:
-        later = story.arrivals[1]
+    others = [one for one in story.arrivals[1:] if one.variable != began]
+    if others:
+        later = others[0]
         said += f", and reached {later.variable} {clock.between(first.row, later.row)} later"
     return said
 

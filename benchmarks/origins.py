@@ -1,0 +1,206 @@
+"""Which form of localization names the origin of a fault that spread: docs/quality-origins.md.
+
+Random systems (see benchmarks/origin_systems.py), each recorded healthy and then with 14 faults;
+ALoRa with its defaults is fitted on the healthy rows, and every form ranks the signals from the
+same fitted model. Counted are the faults that moved at least one signal beside their origin.
+
+    python benchmarks/origins.py                                # 48 fits, about 10 minutes
+    python benchmarks/origins.py --systems 2 --seeds 1 --out -  # a taste, on the terminal
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alora_ts import ALoRa
+from alora_ts.data import as_table, plan_windows
+from alora_ts.diagnosis import localize
+from alora_ts.diagnosis.localization import LOCALIZATIONS
+from alora_ts.diagnosis.shares import shares
+from alora_ts.files import write_atomically
+from alora_ts.model.fitted import FittedModel
+from alora_ts.model.localize import origin_rows
+from alora_ts.network import window_contributions
+from alora_ts.scoring import Evidence, gather_evidence
+from alora_ts.scoring.rules import causal_mean, memory_segments
+from origin_systems import FAMILIES, Recording, record
+from origin_tables import write_tables
+
+Array = NDArray[np.float64]
+_RESULTS = Path(__file__).parent / "results"
+
+
+def residuals(model: FittedModel, x: Array) -> tuple[Array, Array, Evidence]:
+    """Scaled values, the network's residuals, and what else it says of the rows."""
+    _, values, borders = model.prepare(as_table(x), None)
+    found = gather_evidence(
+        model.engine,
+        values,
+        borders,
+        window=model.window,
+        rank_level=model.calibration.rank_level,
+        report=lambda _: None,
+    )
+    exact = values.astype(np.float64)
+    return exact, exact - found.expected, found
+
+
+def projected(residual: Array, directions: Array, inverse: Array) -> Array:
+    """Reconstruction-based contributions: how much of each residual lies along each direction.
+
+    ``directions`` is (d, d) or one such matrix per row; its row j is what a unit fault of variable
+    j does to all residuals.
+    """
+    along = residual @ inverse
+    if directions.ndim == 2:
+        size = np.einsum("ji,ik,jk->j", directions, inverse, directions)
+        share: Array = np.square(along @ directions.T) / np.maximum(size, 1e-12)
+        return share
+    size = np.einsum("nji,ik,njk->nj", directions, inverse, directions, optimize=True)
+    hit = np.einsum("ni,nji->nj", along, directions)
+    each: Array = np.square(hit) / np.maximum(size, 1e-12)
+    return each
+
+
+def rankings(
+    model: FittedModel, data: Recording, rows: NDArray[np.intp], *, slow: bool
+) -> dict[str, Array]:
+    """The score of every form at the rows asked for, (rows, d); the slow ones where wanted."""
+    values, residual, evidence = residuals(model, data.test)
+    assert model.mechanisms is not None
+    rule, c = model.calibration.rule, model.contributions
+    memory = memory_segments(np.zeros(len(values), dtype=np.int64), evidence.warm_up)
+    back = model.options.localization_memory
+    plain, error = np.square(residual)[rows], rule.error(residual)
+    remembered = causal_mean(error, back, memory)[rows]
+    plan = plan_windows(len(values), model.window, None)
+    scaled = values.astype(np.float32)
+
+    def windows_of(which: NDArray[np.intp]) -> NDArray[np.float32]:
+        return plan.gather(scaled, plan.of_row[which])
+
+    _, normal, _ = residuals(model, data.train[-1000:])
+    spread = np.cov(normal.T)
+    inverse = np.linalg.inv(spread + 0.01 * np.trace(spread) / len(spread) * np.eye(len(spread)))
+    identity = np.eye(len(c))
+    surprise = np.concatenate(
+        [
+            np.square(model.mechanisms.residuals(windows_of(part))).mean(1)
+            for part in np.array_split(rows, max(len(rows) // 64, 1))
+        ]
+    )
+    found = {
+        "random": np.random.default_rng(0).random(plain.shape),
+        "squared input": np.square(values)[rows],
+        "squared input, remembered": causal_mean(np.square(values), back, memory)[rows],
+    }
+    found |= {form: localize(plain, c, form=form) for form in LOCALIZATIONS}
+    for form in ("error", "paper", "blend"):
+        found[f"{form}, remembered"] = localize(remembered, c, form=form)
+    steps = model.window - model.mechanisms.lags  # the rows that "origin" looks back on
+    found[f"error, {steps} rows"] = causal_mean(error, steps, memory)[rows]
+    if slow:
+        w = by_window(model, windows_of(rows))
+        found["window, remembered"] = localize(remembered, np.abs(w).sum(1), form="absolute")
+        found["projection through W_t"] = projected(residual[rows], identity - w[:, -1], inverse)
+    found |= {
+        "projection through C": projected(residual[rows], identity - c, inverse),
+        "squared surprise": surprise,
+        "origin": origin_rows(model, rows, windows_of),
+    }
+    found["score"] = rule.raw(error.sum(1), evidence.rank, memory)[rows]
+    found["score"] /= model.calibration.threshold.value
+    return found
+
+
+def by_window(model: FittedModel, windows: NDArray[np.float32]) -> Array:
+    """W_t of each window, (rows, T, d, d)."""
+    parts = np.array_split(windows, max(len(windows) // 64, 1))
+    return np.concatenate(
+        [window_contributions(model.network, torch.from_numpy(part)).numpy() for part in parts]
+    )
+
+
+def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
+    """Fit, and say of each fault which forms named its origin."""
+    model = ALoRa(seed=seed).fit(data.train, progress=False).model_
+    spans = [np.arange(fault.start, fault.end) for fault in data.faults]
+    # The forms built on W_t take as long as the fit; one seed tells how they do.
+    scores = rankings(model, data, np.concatenate(spans), slow=seed == 0)
+    alarm = scores.pop("score")
+    outcomes = []
+    at = 0
+    for fault, reached, span in zip(data.faults, data.reached, spans, strict=True):
+        here = slice(at, at + len(span))
+        at += len(span)
+        if not reached:
+            continue
+        loud = alarm[here] > 1
+        hits: dict[str, list[float | None]] = {}
+        for form, table in scores.items():
+            part, own = shares(table[here]), fault.origin
+            row = float((table[here].argmax(1) == own).mean())
+            whole = float(part.sum(0).argmax() == own)
+            # As build_incidents weighs the rows: by how much they alarm.
+            named = float((part[loud].T @ alarm[here][loud]).argmax() == own)
+            hits[form] = [row, whole, named if loud.any() else None]
+        weighed = part[loud].T @ alarm[here][loud] if loud.any() else part.sum(0)
+        outcomes.append(
+            {
+                "kind": fault.kind,
+                "reached": len(reached),
+                "hits": hits,
+                "origin_share": float(weighed.max() / weighed.sum()),
+            }
+        )
+    return outcomes
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, run, write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--systems", type=int, default=6, help="systems of each family")
+    parser.add_argument("--seeds", type=int, default=2, help="fits of each system")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first system")
+    parser.add_argument("--out", default=str(_RESULTS / "origins.md"))
+    args = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    outcomes = []
+    for number in range(args.first, args.first + args.systems):
+        for family in FAMILIES:
+            data = record(family, number)
+            for seed in range(args.seeds):
+                began = time.perf_counter()
+                for outcome in judge(data, seed):
+                    where = {"family": family, "system": number, "seed": seed}
+                    outcomes.append({**where, "signals": data.test.shape[1], **outcome})
+                took = time.perf_counter() - began
+                print(f"{family} {number}, seed {seed}: {took:.1f} s", file=sys.stderr, flush=True)
+        if args.out != "-":
+            keep(outcomes, Path(args.out))
+    if args.out == "-":
+        print(write_tables(outcomes))
+
+
+def keep(outcomes: list[dict[str, Any]], target: Path) -> None:
+    """Write the tables, and beside them what they were made from."""
+    with write_atomically(target) as part:
+        part.write_text(write_tables(outcomes))
+    with write_atomically(target.with_suffix(".json")) as part:
+        part.write_text(json.dumps(outcomes, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
