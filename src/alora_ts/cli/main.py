@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from alora_ts.cli import bench, data, fleet
+from alora_ts.cli import bench, data, fleet, token
 from alora_ts.cli.backtest import backtest
 from alora_ts.cli.demo import demo
 from alora_ts.cli.detect import detect
@@ -35,6 +35,7 @@ for command in (fit, detect, backtest, explain, info, evaluate, demo, serve):
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(fleet.app, name="fleet")
+app.add_typer(token.app, name="token")
 
 
 def _print_version(wanted: bool) -> None:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+StoreOption = Annotated[
+    str | None,
+    typer.Option(help="A path (SQLite) or postgresql://user:password@host:port/database."),
+]
+FolderOption = Annotated[
+    Path | None, typer.Option(help="Where the service keeps its files; alora-data if not given.")
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", metavar="TOML", help="A file of settings.")
+]
 
 
 def serve(
@@ -16,29 +27,61 @@ def serve(
             "--model", "-m", metavar="[NAME=]FILE", help="A source and its model; repeatable."
         ),
     ] = None,
-    host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
+    config: ConfigOption = None,
+    host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8080 if not given.")] = None,
-    store: Annotated[
-        str | None, typer.Option(help="A path (SQLite) or postgresql://user:password@host/db.")
-    ] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where the service keeps its files.")] = None,
+    store: StoreOption = None,
+    folder: FolderOption = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the settings, then stop.")
+    ] = False,
 ) -> None:
     """Take live rows, score each, keep everything, raise and clear incidents, show it all.
 
     Example: `alora-ts serve --model plant.alora` and open http://127.0.0.1:8080
     """
-    from alora_ts.serve.run import run_service
-    from alora_ts.serve.settings import Settings
+    import logging
 
-    models = {}
-    for named in model or []:
-        name, _, path = named.rpartition("=")
-        models[name or Path(path).stem] = Path(path)
-    given: dict[str, object] = {
-        "host": host,
-        "port": port,
-        "store": store,
-        "folder": folder,
-        "models": models,
-    }
-    run_service(Settings.model_validate({k: v for k, v in given.items() if v is not None}))
+    import torch
+
+    refuse_without_packages()
+    from alora_ts.serve.run import run_service
+    from alora_ts.serve.settings_file import read_settings
+
+    flags = given_settings(host=host, port=port, store=store, folder=folder)
+    if model:
+        flags["models"] = dict(_name(one) for one in model)
+    settings = read_settings(config, flags=flags)
+    if check:
+        typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
+        return
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("alora_ts.serve").setLevel(logging.INFO)
+    # Windows are small: a second thread inside torch costs more than it brings.
+    torch.set_num_threads(1)
+    run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
+
+
+def refuse_without_packages() -> None:
+    """Say what to install where the service's packages are absent."""
+    from importlib.util import find_spec
+
+    from alora_ts.errors import AloraError
+
+    missing = [name for name in ("fastapi", "uvicorn", "sqlalchemy") if find_spec(name) is None]
+    if missing:
+        raise AloraError(
+            f"the service needs {', '.join(missing)}; install it with: "
+            "pip install 'alora-ts[serve]'"
+        )
+
+
+def given_settings(**flags: Any) -> dict[str, Any]:
+    """The flags that were given."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _name(given: str) -> tuple[str, Path]:
+    """A source and its model file; without a name the file's own."""
+    name, _, path = given.rpartition("=")
+    return name or Path(path).stem, Path(path)

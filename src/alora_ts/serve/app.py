@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
-from alora_ts.serve.api import events, health, incidents, rows, sources
+from alora_ts.serve.api import detect, docs, events, health, incidents, models, rows, sources
 from alora_ts.serve.api.problems import add_handlers
+from alora_ts.serve.guard import Guard
+from alora_ts.serve.limits import BodyLimit
 from alora_ts.serve.service import Service
 from alora_ts.serve.web import mount_dashboard
 from alora_ts.version import __version__
@@ -37,11 +39,25 @@ def create_app(service: Service) -> FastAPI:
         openapi_url="/openapi.json",
     )
     app.state.service = service
+    # The last added is the first to see a request.
+    app.add_middleware(BodyLimit, limit_of=lambda path: _body_limit(service, path))
+    app.add_middleware(
+        Guard,
+        settings=lambda: service.settings,
+        tokens=service.tokens,
+        metrics=service.metrics,
+    )
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, events, health):
+    for part in (sources, rows, incidents, models, detect, events, health):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)
+    app.include_router(docs.router)
     mount_dashboard(app)
     return app
+
+
+def _body_limit(service: Service, path: str) -> int:
+    whole = path.rstrip("/") in {"/api/v1/models", "/api/v1/detect"}
+    return service.settings.upload_limit if whole else service.settings.body_limit

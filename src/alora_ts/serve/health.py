@@ -35,7 +35,7 @@ def show_health(service: Service) -> dict[str, Any]:
         },
         "counters": dict(service.metrics.counters),
         "rejected": dict(service.metrics.rejected),
-        "connectors": [asdict(connector.status()) for connector in service.connectors],
+        "connectors": [asdict(connector.status()) for connector in service.tasks.connectors],
         "troubles": dict(service.crew.troubles),
         "settings_error": service.settings_error,
         "dead_letters": dead,

@@ -2,25 +2,129 @@
 
 from __future__ import annotations
 
-import uvicorn
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
+import uvicorn
+from fastapi import FastAPI
+
+from alora_ts.errors import AloraError
 from alora_ts.serve.app import create_app
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 
-__all__ = ["run_service"]
+__all__ = ["refuse_open_door", "run_service"]
+
+_LOOK = 2.0
+_log = logging.getLogger("alora_ts.serve")
 
 
-def run_service(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM; requests at work are finished, then the store is closed."""
+def refuse_open_door(service: Service) -> None:
+    """Refuse to listen beyond this machine while everyone would be let in."""
+    settings = service.settings
+    if not settings.loopback and not service.tokens.any():
+        raise AloraError(
+            f"refusing to listen on {settings.host} without tokens: everyone who reaches it could "
+            "change models; make one first with `alora-ts token create --role admin`, or keep to "
+            "--host 127.0.0.1"
+        )
+
+
+def run_service(
+    settings: Settings, *, read: Callable[[], Settings] | None = None, file: Path | None = None
+) -> None:
+    """Serve until SIGINT or SIGTERM; requests at work are finished, then the store is closed.
+
+    Parameters
+    ----------
+    settings : Settings
+    read : callable, optional
+        Reads the settings again: at SIGHUP, and when the file has changed.
+    file : Path, optional
+        The file to watch.
+    """
     service = Service(settings)
+    try:
+        refuse_open_door(service)
+    except AloraError:
+        service.close()
+        raise
+    app = create_app(service)
+    inner = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def life(application: FastAPI) -> AsyncIterator[None]:
+        async with inner(application):
+            watch = asyncio.create_task(_watch(service, read, file)) if read else None
+            try:
+                yield
+            finally:
+                if watch is not None:
+                    watch.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await watch
+
+    app.router.lifespan_context = life
     config = uvicorn.Config(
-        create_app(service),
+        app,
         host=settings.host,
         port=settings.port,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=30,
     )
-    uvicorn.Server(config).run()
+    server = _Server(config, service)
+    server.run()
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, and ends the live updates before it waits for requests to end."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        await super().startup(sockets)  # type: ignore[arg-type]
+        for server in getattr(self, "servers", []):
+            for socket in server.sockets:
+                host, port = socket.getsockname()[:2]
+                shown = f"[{host}]" if ":" in host else host
+                _log.info("listening on http://%s:%d", shown, port)
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        self._service.closing.set()
+        await super().shutdown(sockets)  # type: ignore[arg-type]
+
+
+async def _watch(service: Service, read: Callable[[], Settings], file: Path | None) -> None:
+    """Take up new settings; keep the old ones where the new cannot be used."""
+    asked = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
+    stamp = _stamp(file)
+    while True:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asked.wait(), _LOOK)
+        if not asked.is_set() and _stamp(file) == stamp:
+            continue
+        asked.clear()
+        stamp = _stamp(file)
+        try:
+            await service.reload(read())
+        except AloraError as error:
+            service.settings_error = str(error)
+            _log.error("kept the settings in force: %s", error)
+
+
+def _stamp(file: Path | None) -> tuple[int, int] | None:
+    try:
+        found = None if file is None else file.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_mtime_ns, found.st_size)

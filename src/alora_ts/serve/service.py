@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from alora_ts.diagnosis.shares import shares
+from alora_ts.errors import AloraError
 from alora_ts.serve.bus import Bus, News
 from alora_ts.serve.cells import RowError
-from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.crew import Crew
 from alora_ts.serve.describe import show_reading
 from alora_ts.serve.ingest import Ingest
-from alora_ts.serve.interface import Connector, Receipt, Row
+from alora_ts.serve.interface import Receipt, Row
 from alora_ts.serve.loaded import LoadedModels
 from alora_ts.serve.metrics import Metrics
 from alora_ts.serve.moments import now_micros
@@ -25,6 +25,8 @@ from alora_ts.serve.silences import Silences
 from alora_ts.serve.source import Source, Sources
 from alora_ts.serve.store.rows import rows_before
 from alora_ts.serve.store.store import Store
+from alora_ts.serve.tasks import Tasks
+from alora_ts.serve.tokens import TokenBook
 
 __all__ = ["Service"]
 
@@ -47,6 +49,7 @@ class Service:
         self.started = now_micros()
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.store = Store(settings.address)
+        self.tokens = TokenBook(self.store)
         self.bus = Bus()
         self.metrics = Metrics()
         self.models = LoadedModels(self.store)
@@ -54,8 +57,8 @@ class Service:
         self._scorers: dict[str, Scorer] = {}
         self._last: dict[str, Scored] = {}
         self.closing = asyncio.Event()
-        self.connectors: list[Connector] = []
         self.settings_error: str | None = None
+        self.tasks = Tasks(self)
         self.crew = Crew(self._step, workers=settings.workers)
         self.registry = Registry(
             self.store,
@@ -74,6 +77,7 @@ class Service:
         )
         self._silences = Silences(self.store, self.bus, self.metrics, self.channels)
         try:
+            self.tasks.prepare()
             self.registry.load()
             for name, path in settings.models.items():
                 self.registry.import_file(name, path)
@@ -119,19 +123,46 @@ class Service:
     async def running(self) -> AsyncIterator[None]:
         """Run what belongs to the service's life: connectors, notifications, housekeeping."""
         self.bus.attach(asyncio.get_running_loop())
-        self.connectors = build_connectors(self.settings.connect)
-        tasks = [
-            asyncio.create_task(connector.run(self), name=f"connector {connector.name}")
-            for connector in self.connectors
-        ]
+        self.tasks.start()
         try:
             yield
         finally:
             self.closing.set()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.tasks.stop()
             await asyncio.to_thread(self.close)
+
+    async def reload(self, settings: Settings) -> None:
+        """Take up other settings without losing a row; all of them or none.
+
+        Raises
+        ------
+        AloraError
+            When they cannot be used; the old ones stay in force.
+        """
+        old = self.settings
+        fixed = [
+            name
+            for name in ("host", "port", "folder", "store", "workers")
+            if getattr(settings, name) != getattr(old, name)
+        ]
+        if fixed:
+            raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
+        for name, path in settings.models.items():
+            await asyncio.to_thread(self.registry.import_file, name, path)
+        self.settings = settings
+        if (settings.connect, settings.notify) != (old.connect, old.notify):
+            fresh = Tasks(self)
+            try:
+                fresh.prepare()
+            except AloraError:
+                self.settings = old
+                raise
+            await self.tasks.stop()
+            self.tasks = fresh
+            fresh.start()
+        for source in self.sources.all():
+            await asyncio.to_thread(self.registry.refresh_threshold, source)
+        self.settings_error = None
 
     async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
         """Hear which signals are silent now, each with its last time (None: never seen)."""
@@ -145,7 +176,7 @@ class Service:
 
     def channels(self) -> list[str]:
         """Who is told about incidents."""
-        return []
+        return self.tasks.channels
 
     def _changed(self, source: Source) -> None:
         self.metrics.threshold.labels(source.name).set(source.threshold)

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from alora_ts.serve.connect import ConnectSettings
+from alora_ts.serve.notify import NotifySettings
 from alora_ts.serve.source import check_source_name
 
 __all__ = ["Settings"]
@@ -50,6 +51,8 @@ class Settings(BaseModel):
         Hours between recalibrations of every source's alarm level; 0 for never.
     recalibrate_rows, drift_rows
         How many of the newest rows they look at.
+    connect, notify
+        Other ways in, and who is told; see the how-to guides.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -72,6 +75,7 @@ class Settings(BaseModel):
     recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
     drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
     connect: ConnectSettings = ConnectSettings()
+    notify: NotifySettings = NotifySettings()
 
     @field_validator("models")
     @classmethod

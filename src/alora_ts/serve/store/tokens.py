@@ -1,0 +1,37 @@
+"""Tokens, of which only hashes are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, insert, select, update
+
+from alora_ts.serve.moments import now_micros
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.schema import tokens
+
+__all__ = ["add_token", "all_tokens", "revoke_token"]
+
+
+def add_token(connection: Connection, *, key: str, name: str, role: str, digest: str) -> None:
+    """Keep a token's hash."""
+    connection.execute(
+        insert(tokens).values(
+            id=key, name=name, role=role, hash=digest, created_us=now_micros(), revoked_us=None
+        )
+    )
+
+
+def all_tokens(connection: Connection) -> Sequence[Record]:
+    """Every token, revoked ones included, the oldest first."""
+    return connection.execute(select(tokens).order_by(tokens.c.created_us, tokens.c.id)).all()
+
+
+def revoke_token(connection: Connection, key: str) -> bool:
+    """Let a token count no more; False when there is none to revoke."""
+    changed = connection.execute(
+        update(tokens)
+        .where(tokens.c.id == key, tokens.c.revoked_us.is_(None))
+        .values(revoked_us=now_micros())
+    )
+    return changed.rowcount > 0
