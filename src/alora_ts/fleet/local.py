@@ -118,7 +118,7 @@ class LocalEngine:
                         pools.free.append(run.slot)
                         yield Finished(run.task, future.result(), None, node)
         finally:
-            pools.close()
+            pools.close(busy=[run.slot for run in running.values()])
 
 
 def _next(again: deque[tuple[Task, int]], coming: Iterator[Task]) -> tuple[Task, int] | None:
@@ -159,23 +159,24 @@ class _Pools:
         self._pools.pop(slot).shutdown(wait=False)
         self.free.append(slot)
 
-    def close(self) -> None:
-        """End every process; one that does not tidy up in time is killed."""
+    def close(self, *, busy: Iterable[int]) -> None:
+        """End every process; busy ones are told to leave, and killed if they do not in time."""
         # Public ways to end a pool's processes came with Python 3.14.
-        processes = [
+        told = [
             process
-            for pool in self._pools.values()
-            for process in list((pool._processes or {}).values())
+            for slot in busy
+            for process in list((self._pools[slot]._processes or {}).values())
         ]
+        for process in told:
+            process.terminate()
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-        for process in processes:
+        for process in told:
             process.join(_PATIENCE)
             if process.is_alive():
                 process.kill()
-                process.join()
+        for pool in self._pools.values():
+            pool.shutdown(wait=True)
 
 
 def _begin() -> None:

@@ -7,13 +7,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alora_ts.artifact import FORMAT_VERSION
 from alora_ts.errors import ArtifactError
-from alora_ts.estimator import ALoRa
 from alora_ts.fleet.storage import Store, digest_file
 from alora_ts.version import __version__
+
+if TYPE_CHECKING:
+    from alora_ts.estimator import ALoRa
 
 __all__ = ["FLEET_FILE", "Settings", "WarmStart", "combined_digest"]
 
@@ -68,6 +70,8 @@ class Settings:
 
     def estimator(self) -> ALoRa:
         """A new estimator with the parameters."""
+        from alora_ts.estimator import ALoRa
+
         return ALoRa(**self.parameters)
 
     def to_dict(self) -> dict[str, Any]:

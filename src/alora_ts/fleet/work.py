@@ -6,21 +6,23 @@ import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from alora_ts.data import Table, as_table
 from alora_ts.data.write import write_table
-from alora_ts.diagnosis import Diagnosis
 from alora_ts.errors import AloraError, DataError
-from alora_ts.estimator import ALoRa
 from alora_ts.fleet.entities import Entity
 from alora_ts.fleet.names import folder_name
 from alora_ts.fleet.settings import Settings, combined_digest
 from alora_ts.fleet.status import ENTITIES, Action, Status, read_status, write_status
 from alora_ts.fleet.storage import Store, fetched
 from alora_ts.threads import use_threads
+
+if TYPE_CHECKING:
+    from alora_ts.diagnosis import Diagnosis
+    from alora_ts.estimator import ALoRa
 
 __all__ = [
     "POOLED",
@@ -94,13 +96,15 @@ def fit_entity(order: Order) -> Outcome:
     target = model_name(name)
 
     def fit(paths: list[Path], digest: str) -> Status:
+        from alora_ts.estimator import load
+
         table = read_entity(paths, settings)
         estimator = settings.estimator()
         _refuse_useless(table, estimator)
-        initial = None
+        initial: ALoRa | None = None
         if settings.pooled is not None and settings.warm_start is not None:
             with store.reading(POOLED) as path:
-                initial = ALoRa.load(path)
+                initial = load(path)
             estimator.set_params(epochs=settings.warm_start.epochs)
         estimator.fit(table, initial=initial, progress=False)
         with store.writing(target) as path:
@@ -125,12 +129,14 @@ def detect_entity(order: Order) -> Outcome:
     target = diagnosis_name(name)
 
     def detect(paths: list[Path], digest: str) -> Status:
+        from alora_ts.estimator import load
+
         if fitted is None:
             raise DataError("there is no model for it; fit the fleet with its rows first")
         if fitted.state != "done":
             raise DataError(f"there is no model for it: {fitted.reason}")
         with store.reading(model_name(name)) as path:
-            model = ALoRa.load(path)
+            model = load(path)
         table = model.model_.preparation.read([str(path) for path in paths], time=order.time)
         found = model.diagnose(table, progress=False)
         with store.writing(target) as path:
@@ -180,7 +186,7 @@ def _once(
     name = order.entity.name
     digest, paths = "", list[Path]()
     try:
-        with fetched(order.entity.files) as paths, use_threads(1):
+        with fetched(order.entity.files) as paths:
             digest = combined_digest(choices, paths)
             before = read_status(store, name, action)
             if (
@@ -189,7 +195,9 @@ def _once(
                 and store.digest(result) == before.facts.get(named)
             ):
                 return Outcome("skipped", None, clock.monotonic() - begun)
-            status = work(paths, digest)
+            # Here and not above: it loads torch, which work that is done need not wait for.
+            with use_threads(1):
+                status = work(paths, digest)
     except AloraError as error:
         status = Status(name, action, "failed", digest, reason=_told(str(error), paths))
     except Exception as error:
