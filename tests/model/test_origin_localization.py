@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from alora_ts import ALoRa, load
 from alora_ts.artifact import Artifact, read_artifact, write_artifact
+from alora_ts.datasets.synthetic import Disturbance, random_system, simulate
 from alora_ts.errors import AloraError
 from tests.diagnosis.test_origin_localization import chain
 
@@ -80,3 +81,26 @@ def test_gaps_and_short_segments_are_no_obstacle(model: ALoRa, faulty: np.ndarra
     segments = np.repeat([0, 1, 2], [45, 4, len(faulty) - 49])
     found = model.diagnose(faulty, segments=segments)
     assert np.isfinite(found.localization).all()
+
+
+def test_origins_are_named_far_more_often_than_by_error() -> None:
+    """The small twin of benchmarks/origins.py."""
+    named: dict[str, list[float]] = {"origin": [], "error": []}
+    for seed in (1, 2):
+        system = random_system(8, seed=seed)
+        feeds = sorted({edge.source for edge in system.edges})
+        kinds = ("level-shift", "leak", "drift", "stuck-actuator", "variance-change", "trend")
+        faults = [
+            Disturbance(kind, feeds[number % len(feeds)], start, start + 40)
+            for number, kind in enumerate(kinds)
+            for start in [150 + 190 * number]
+        ]
+        data = simulate(system, faults, train_rows=2500, test_rows=1300, seed=seed)
+        options = {"epochs": 2, "epoch_windows": 480, "heads": 4, "layers": 2}
+        model = ALoRa(localization="origin", **options).fit(data.train)  # type: ignore[arg-type]
+        found = model.diagnose(data.test)
+        rows = np.flatnonzero(data.origin_truth().any(1))
+        truth = data.origin_truth()[rows].argmax(1)
+        named["origin"] += (found.localization[rows].argmax(1) == truth).tolist()
+        named["error"] += (found.error[rows].argmax(1) == truth).tolist()
+    assert np.mean(named["origin"]) > np.mean(named["error"]) + 0.2
