@@ -1,4 +1,4 @@
-"""Rows one by one: a ring of the last window, one reading per row."""
+"""Rows one by one, or a few at a time: one reading per row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis import Reading
@@ -14,6 +13,7 @@ from alora_ts.errors import DataError
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.model.localize import localize_rows
 from alora_ts.scoring.rank import count_rank
+from alora_ts.scoring.ring import Ring
 
 __all__ = ["Stream"]
 
@@ -38,7 +38,7 @@ class Stream:
     def __init__(self, model: FittedModel) -> None:
         self._model = model
         d = len(model.preparation.variables)
-        self._ring = np.zeros((model.window, d), dtype=np.float32)
+        self._ring = Ring(model.engine, window=model.window, variables=d)
         self._recent = np.zeros(model.calibration.rule.smoothing)
         self._errors = np.zeros((model.options.localization_memory, d))
         self._last: NDArray[np.float64] | None = None
@@ -67,20 +67,18 @@ class Stream:
         self._tick(stamp)
         scaled = self._scale(row)
         if self._seen == 0:
-            self._ring[:] = scaled
+            self._ring.restart(scaled)
         else:
-            self._ring[:-1] = self._ring[1:]
-            self._ring[-1] = scaled
+            self._ring.push(scaled)
         self._seen += 1
         self._rows += 1
         return self._read(self._rows - 1 if time is None else time)
 
     def _read(self, timestamp: Any) -> Reading:
         model, rule = self._model, self._model.calibration.rule
-        window = torch.from_numpy(self._ring[None].copy())
-        expected, attention = model.engine.last_rows(window)
+        expected, attention = self._ring.look()
         rank = count_rank(attention, model.calibration.rank_level)
-        residual = self._ring[-1:] - expected.numpy()
+        residual = self._ring.rows[-1:] - expected.numpy()
         error = rule.error(residual)
         now = rule.raw(error.sum(1), rank, np.zeros(1, dtype=np.int64))[0]
         full = self._seen - model.window + 1
@@ -93,7 +91,7 @@ class Stream:
             raw=raw,
             rank=int(rank[0]),
             error=error[0],
-            localization=localize_rows(model, remembered[None], lambda _: self._ring[None])[0],
+            localization=localize_rows(model, remembered[None], lambda _: self._ring.rows[None])[0],
             expected=model.preparation.standardiser.restore(expected.numpy())[0],
             warm_up=full < 1,
             variables=model.preparation.variables,

@@ -27,7 +27,7 @@ from alora_ts.threads import use_threads
 
 __all__ = ["Engine", "WindowChunk"]
 
-_CHUNK_ROWS = 2560
+_CHUNK_ROWS = 1280
 """Rows of all windows of a chunk: enough for large products, few enough for the cache."""
 
 
@@ -61,6 +61,11 @@ class Engine:
     network : ALoRaT
         In evaluation mode; later changes to its weights are not seen.
 
+    Attributes
+    ----------
+    folded : FoldedNetwork or None
+        The network prepared for scoring; None for kinds that run as they are.
+
     Notes
     -----
     Networks of the default kind run folded (:mod:`alora_ts.scoring.folded`), all others as they
@@ -69,16 +74,28 @@ class Engine:
 
     def __init__(self, network: ALoRaT) -> None:
         self._network = network
-        self._folded = FoldedNetwork(network) if FoldedNetwork.fits(network) else None
+        self.folded = FoldedNetwork(network) if FoldedNetwork.fits(network) else None
 
     @torch.no_grad()
     def last_rows(self, windows: Tensor) -> tuple[Tensor, Tensor]:
         """Expected last rows (B, d) and last mean attention (B, T, T) of windows (B, T, d)."""
-        if self._folded is not None:
-            last = self._folded(windows)
+        if self.folded is not None:
+            last = self.folded(windows)
             return last.expected, last.attention
         encoding = self._network(windows)
         return encoding.reconstruction[:, -1], encoding.attention[-1]
+
+    def _of_plan(
+        self, values: NDArray[np.float32], plan: WindowPlan, part: slice
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`last_rows` for some windows of a plan; overlapping ones share their work."""
+        overlap = None if self.folded is None else self.folded.overlap
+        starts, ends = plan.starts[part], plan.ends[part]
+        in_a_row = ends[-1] - ends[0] == len(ends) - 1 and (ends - starts == plan.window - 1).all()
+        if self.folded is None or overlap is None or not in_a_row:
+            return self.last_rows(torch.from_numpy(plan.gather(values, part)))
+        last = self.folded.consecutive(torch.from_numpy(values[starts[0] : ends[-1] + 1]))
+        return last.expected, last.attention
 
     @torch.no_grad()
     def whole_window(self, window: Tensor) -> Tensor:
@@ -101,7 +118,7 @@ class Engine:
 
         def run(start: int) -> WindowChunk:
             part = slice(start, min(start + size, total))
-            expected, attention = self.last_rows(torch.from_numpy(plan.gather(values, part)))
+            expected, attention = self._of_plan(values, plan, part)
             rank = None if rank_level is None else count_rank(attention, rank_level)
             return WindowChunk(part, expected.numpy(), attention, rank)
 

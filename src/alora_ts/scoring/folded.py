@@ -14,6 +14,9 @@ constant, where the features f are narrower than Z's D columns as long as possib
   reconstructed series.
 
 A bias on the keys adds the same number to a whole row of scores, so the softmax cancels it.
+
+Windows that overlap share their rows, and with them the product that follows the first layer
+(:mod:`alora_ts.scoring.overlap`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from alora_ts.network import ALoRaT
 from alora_ts.network.attention import ALoRaLayer
 from alora_ts.network.embedding import pad_time
 from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
+from alora_ts.scoring.overlap import Overlap
 
 __all__ = ["FoldedNetwork", "LastRow"]
 
@@ -99,6 +103,32 @@ class _Valued:
     mix: Tensor
 
 
+@dataclass(frozen=True)
+class _Formed:
+    """Features that lie in memory, (B, T, n)."""
+
+    f: Tensor
+
+    def gathered(self, rows: Tensor) -> Tensor:
+        """Weighted sums over the steps: rows (B, R, T) times f."""
+        return torch.bmm(rows, self.f)
+
+
+@dataclass(frozen=True)
+class _Unformed:
+    """The features [u, S_1 u, …, S_H u] of the first layer, known by u and the S_h only."""
+
+    u: Tensor
+    attention: Tensor
+
+    def gathered(self, rows: Tensor) -> Tensor:
+        """Weighted sums over the steps: rows (B, R, T) times the features."""
+        batch, steps, _ = self.u.shape
+        by_head = torch.bmm(rows, self.attention.view(batch, steps, -1))  # (B, R, H·T)
+        weights = torch.cat([rows, by_head], dim=-1).view(batch, -1, steps)
+        return torch.bmm(weights, self.u).view(batch, rows.shape[1], -1)
+
+
 class FoldedNetwork:
     """A network prepared for scoring.
 
@@ -113,10 +143,12 @@ class FoldedNetwork:
         self._causal = network.architecture.causal
         # With one kernel for all lags the lags are summed first; otherwise they stand side by side.
         self._average = getattr(network.embed, "kernel", None) == "average"
-        self._layers: list[_Mixing | _Valued] = []
+        self._narrow: list[_Mixing] = []
+        self._wide: list[_Valued] = []
         self._query_key: _Affine | None = None
         with torch.no_grad():
             self._fold(network)
+            self.overlap = self._share(network)
 
     def _fold(self, network: ALoRaT) -> None:
         lags = network.embed.lag_weights()
@@ -129,7 +161,7 @@ class FoldedNetwork:
             per_head = layer.value_weights()  # (H, D, D)
             constant = _constant_after(layer, constant)
             if len(basis) * (1 + layer.heads) <= width:
-                self._layers.append(_Mixing(layer.heads, _bilinear(projection, layer.heads)))
+                self._narrow.append(_Mixing(layer.heads, _bilinear(projection, layer.heads)))
                 basis = torch.cat([basis, *(basis @ each for each in per_head)])
                 continue
             project = layer.project.weight.T  # (inner, D)
@@ -149,8 +181,8 @@ class FoldedNetwork:
                 torch.cat([projection.weight, carry.weight], 1),
                 torch.cat([projection.bias, carry.bias]),
             )
-            self._layers.append(_Valued(layer.heads, inner, joint, mix))
-        if not self._layers or isinstance(self._layers[-1], _Mixing):
+            self._wide.append(_Valued(layer.heads, inner, joint, mix))
+        if not self._wide:
             inner = last.project.in_features
             projection = _scaled_projection(last).after(basis, constant)
             self._query_key = _Affine(
@@ -168,37 +200,77 @@ class FoldedNetwork:
         plain = how.skip and not (how.feed_forward or how.time_norm or how.positional)
         return plain and how.activation == "none"
 
+    def _share(self, network: ALoRaT) -> Overlap | None:
+        """What overlapping windows have in common, where using it saves work."""
+        how = network.architecture
+        if len(self._narrow) != 1 or not self._average:
+            return None
+        first = self._first
+        neighbours = self._neighbourhood(torch.eye(how.window)[None])[0]
+        heads = self._narrow[0].heads
+        overlap = Overlap(first.weight, first.bias, neighbours=neighbours, heads=heads)
+        return overlap if overlap.pays else None
+
+    @property
+    def _first(self) -> _Affine:
+        """The first product that leaves the narrow features."""
+        if self._wide:
+            return self._wide[0].joint
+        assert self._query_key is not None
+        return self._query_key
+
     @torch.no_grad()
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
-        # Side by side they are f, (B, T, n).
-        features: tuple[Tensor, ...] = (self._neighbourhood(windows),)
-        query_key = None
-        for layer in self._layers:
-            f = features[0]
-            if isinstance(layer, _Mixing):
-                attention = attend_shared(layer.query(f), f, causal=self._causal)  # (B, T·H, T)
-                mixed = torch.bmm(attention, f).view(*f.shape[:2], -1)  # (B, T, H·n)
-                features = (torch.cat([f, mixed], dim=-1),)
-                continue
-            joint = layer.joint(f)  # (B, T, 3·inner + carry)
-            own, carry = joint[..., : 3 * layer.inner], joint[..., 3 * layer.inner :]
+        f = self._neighbourhood(windows)
+        for layer in self._narrow:
+            attention = attend_shared(layer.query(f), f, causal=self._causal)  # (B, T·H, T)
+            mixed = torch.bmm(attention, f).view(*f.shape[:2], -1)  # (B, T, H·n)
+            f = torch.cat([f, mixed], dim=-1)
+        return self._finish(self._first(f), _Formed(f))
+
+    @torch.no_grad()
+    def consecutive(self, rows: Tensor) -> LastRow:
+        """Of all windows in rows (B + T − 1, d), each one step after the other."""
+        assert self.overlap is not None
+        windows = rows.unfold(0, self.overlap.window, 1).transpose(1, 2)  # (B, T, d)
+        u, attention = self.first_attention(windows)
+        projected = self.overlap.combine(attention, self.overlap.project(rows))
+        return self._finish(projected, _Unformed(u, attention))
+
+    @torch.no_grad()
+    def newest(self, window: Tensor, projected_rows: Tensor, oldest: int) -> LastRow:
+        """Of one window (1, T, d), whose projected rows lie in a ring that begins at ``oldest``."""
+        assert self.overlap is not None
+        u, attention = self.first_attention(window)
+        projected = self.overlap.combine_ring(attention, projected_rows, oldest)
+        return self._finish(projected, _Unformed(u, attention))
+
+    def first_attention(self, windows: Tensor) -> tuple[Tensor, Tensor]:
+        """Neighbourhoods (B, T, d) and attention (B, T·H, T) of the first layer."""
+        u = self._neighbourhood(windows)
+        return u, attend_shared(self._narrow[0].query(u), u, causal=self._causal)
+
+    def _finish(self, projected: Tensor, narrow: _Formed | _Unformed) -> LastRow:
+        """From the first wide product (B, T, ·) on; ``narrow`` holds the features before it."""
+        features: tuple[_Formed | _Unformed, ...] = (narrow,)
+        for number, layer in enumerate(self._wide):
+            own, carry = projected[..., : 3 * layer.inner], projected[..., 3 * layer.inner :]
             attention = attend_heads(own, layer.heads, layer.inner, causal=self._causal)
             mixed = mix_heads(attention, own[..., 2 * layer.inner :])  # (B, T, inner)
             carry = torch.addmm(carry.flatten(0, 1), mixed.flatten(0, 1), layer.mix).view_as(carry)
-            if layer is self._layers[-1]:
-                query_key, features = carry, (f, mixed)
+            if number + 1 == len(self._wide):
+                projected, features = carry, (*features, _Formed(mixed))
             else:
-                features = (carry,)
-        if self._query_key is not None:
-            query_key = self._query_key(features[0])
-        assert query_key is not None
-        inner = query_key.shape[-1] // 2
-        attention = attend_heads(query_key, self._heads, inner, causal=self._causal)
-        last = attention[:, :, -1].transpose(0, 1)  # (B, H, T)
-        seen = [torch.cat([f[:, -1:], torch.bmm(last, f)], dim=1) for f in features]
-        expected = self._decode(torch.cat(seen, dim=-1).flatten(1))  # (B, (1+H)·n)
-        return LastRow(expected, attention.mean(0))
+                projected, features = self._wide[number + 1].joint(carry), (_Formed(carry),)
+        inner = projected.shape[-1] // 2
+        attention = attend_heads(projected, self._heads, inner, causal=self._causal)
+        # Of the last layer: the last row itself, then what each head gathers for it.
+        itself = torch.zeros_like(attention[0, :, :1, :])
+        itself[..., -1] = 1
+        rows = torch.cat([itself, attention[:, :, -1].transpose(0, 1)], dim=1)  # (B, 1+H, T)
+        seen = torch.cat([each.gathered(rows) for each in features], dim=-1)
+        return LastRow(self._decode(seen.flatten(1)), attention.mean(0))
 
     def _neighbourhood(self, windows: Tensor) -> Tensor:
         """The rows that feed one embedded row: their sum, or side by side with learned lags."""

@@ -36,10 +36,14 @@ def attend_heads(projected: Tensor, heads: int, inner: int, *, causal: bool) -> 
     batch, steps, _ = projected.shape
     width = inner // heads
     scores = projected.new_empty(heads, batch, steps, steps)
-    for head in range(heads):
-        at = head * width
-        key = projected[..., inner + at : inner + at + width]
-        torch.bmm(projected[..., at : at + width], key.transpose(1, 2), out=scores[head])
+    if batch == 1:
+        query, key = (_by_head(projected[0, :, at : at + inner], heads) for at in (0, inner))
+        torch.bmm(query, key.transpose(1, 2), out=scores[:, 0])
+    else:
+        for head in range(heads):
+            at = head * width
+            key = projected[..., inner + at : inner + at + width]
+            torch.bmm(projected[..., at : at + width], key.transpose(1, 2), out=scores[head])
     if causal:
         scores.masked_fill_(_later(scores), float("-inf"))
     return torch.softmax(scores, -1, out=scores)
@@ -90,12 +94,20 @@ def mix_heads(attention: Tensor, value: Tensor) -> Tensor:
     tensor([[[2., 2.],
              [2., 2.]]])
     """
+    if len(value) == 1:
+        by_head = torch.bmm(attention[:, 0], _by_head(value[0], len(attention)))  # (H, T, D/H)
+        return by_head.transpose(0, 1).reshape(value.shape)
     width = value.shape[-1] // len(attention)
     mixed = value.new_empty(value.shape)
     for head, matrices in enumerate(attention):
         part = slice(head * width, (head + 1) * width)
         mixed[..., part] = torch.bmm(matrices, value[..., part])
     return mixed
+
+
+def _by_head(projected: Tensor, heads: int) -> Tensor:
+    """A view of (T, inner) as (H, T, D/H): of a single window the heads are the batch."""
+    return projected.view(len(projected), heads, -1).transpose(0, 1)
 
 
 def _later(scores: Tensor) -> Tensor:

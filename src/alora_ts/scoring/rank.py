@@ -1,10 +1,16 @@
-"""How many singular values exceed a level, without computing them all.
+"""How many singular values exceed a level, without computing them.
 
-Trained attention matrices are nearly of low rank, so a few directions hold almost all of a matrix.
-With Q an orthonormal basis of k directions, C = S Q and R = S − C Qᵀ, the rows of R are orthogonal
-to Q and S Sᵀ = C Cᵀ + R Rᵀ. By Weyl's inequality each squared singular value of S lies between
-that of C and that of C plus ‖R‖². Where no squared singular value of C falls into the strip of
-that width below the level's square, the count is proven; other matrices get a full SVD.
+The number of singular values of S above h1 is the number of positive eigenvalues of SᵀS − h1²·I,
+and by Sylvester's law of inertia that of the positive pivots in its LDLᵀ factorisation. For short
+windows that is all there is to do; matrices with a pivot too near zero for rounding to decide get
+a full SVD.
+
+For long windows even that is too much. Trained attention matrices are nearly of low rank, so a few
+directions hold almost all of a matrix. With Q an orthonormal basis of k directions, C = S Q and
+R = S − C Qᵀ, the rows of R are orthogonal to Q and S Sᵀ = C Cᵀ + R Rᵀ. By Weyl's inequality each
+squared singular value of S lies between that of C and that of C plus ‖R‖². Where no squared
+singular value of C falls into the strip of that width below the level's square, the count is
+proven; other matrices get a full SVD.
 
 Formed in double precision: the squares of small singular values would drown in the rounding of
 single precision.
@@ -21,9 +27,11 @@ __all__ = ["count_rank"]
 
 _DIRECTIONS = 12
 _SMALLEST = 48
-"""Below this many rows a full SVD costs no more than the proof."""
+"""Below this many rows the pivots cost less than the few directions."""
 
 _ROUNDING = 1e-13
+_DOUBTFUL = 1e-10
+"""Pivots smaller than this, relative to ‖S‖², decide nothing."""
 
 
 def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
@@ -45,9 +53,8 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     array([2], dtype=int16)
     """
     matrices = attention.double()
-    if matrices.shape[-1] < _SMALLEST:
-        return _count_all(matrices, level)
-    rank, proven = _count_few(matrices, level)
+    count = _count_pivots if matrices.shape[-1] < _SMALLEST else _count_few
+    rank, proven = count(matrices, level)
     doubtful = ~proven
     if doubtful.any():
         rank[doubtful.numpy()] = _count_all(matrices[doubtful], level)
@@ -58,6 +65,21 @@ def _count_all(matrices: Tensor, level: float) -> NDArray[np.int16]:
     above = torch.linalg.svdvals(matrices) > level
     rank: NDArray[np.int16] = above.sum(-1).to(torch.int16).numpy()
     return rank
+
+
+def _count_pivots(matrices: Tensor, level: float) -> tuple[NDArray[np.int16], Tensor]:
+    """The count by the signs of the pivots, and where they are beyond doubt."""
+    gram = matrices.transpose(1, 2) @ matrices
+    size = gram.diagonal(dim1=1, dim2=2).sum(1)
+    gram.diagonal(dim1=1, dim2=2).sub_(level**2)
+    factors, order, _ = torch.linalg.ldl_factor_ex(gram)
+    pivots = factors.diagonal(dim1=1, dim2=2)
+    # A negative entry of the order marks a block of two rows, with one eigenvalue of each sign.
+    paired = order < 0
+    above = ((pivots > 0) & ~paired).sum(1) + paired.sum(1) // 2
+    sure = ((pivots.abs() > _DOUBTFUL * size[:, None]) | paired).all(1)
+    rank: NDArray[np.int16] = above.to(torch.int16).numpy()
+    return rank, sure
 
 
 def _count_few(matrices: Tensor, level: float) -> tuple[NDArray[np.int16], Tensor]:

@@ -1,0 +1,75 @@
+"""The stream engine: one row in, what the network says of the window that ends at it.
+
+Two rings and nothing else, allocated once. The ring of rows is written twice, T places apart, so
+that every window lies in one piece. Where overlapping windows share work
+(:mod:`alora_ts.scoring.overlap`), a second ring holds the projections of the last T rows: a new row
+is projected once and serves the T windows it will be part of.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alora_ts.scoring.engine import Engine
+from alora_ts.scoring.folded import LastRow
+
+__all__ = ["Ring"]
+
+
+class Ring:
+    """The last T rows, ready to be looked at.
+
+    Parameters
+    ----------
+    engine : Engine
+    window : int
+        T.
+    variables : int
+        d.
+    """
+
+    def __init__(self, engine: Engine, *, window: int, variables: int) -> None:
+        self._engine = engine
+        self._window = window
+        self._rows = np.zeros((2 * window, variables), dtype=np.float32)
+        self._tensor = torch.from_numpy(self._rows)
+        self._place = 0
+        folded = engine.folded
+        self._folded = None if folded is None or folded.overlap is None else folded
+        self._projected: Tensor | None = None
+        if self._folded is not None and self._folded.overlap is not None:
+            self._projected = self._folded.overlap.project(self._tensor[:window])
+
+    @property
+    def rows(self) -> NDArray[np.float32]:
+        """The last T rows, oldest first; a view that the next push changes."""
+        return self._rows[self._place : self._place + self._window]
+
+    def restart(self, row: NDArray[np.float32]) -> None:
+        """Forget everything: the window now repeats this row."""
+        self._rows[:] = row
+        self._place = 0
+        self._project(slice(None), self._tensor[: self._window])
+
+    def push(self, row: NDArray[np.float32]) -> None:
+        """Let a row in and the oldest out."""
+        at = self._place
+        self._rows[at] = self._rows[at + self._window] = row
+        self._place = (at + 1) % self._window
+        self._project(slice(at, at + 1), self._tensor[at : at + 1])
+
+    def look(self) -> tuple[Tensor, Tensor]:
+        """Expected last row (1, d) and last mean attention (1, T, T) of the window."""
+        window = self._tensor[None, self._place : self._place + self._window]
+        if self._folded is None or self._projected is None:
+            return self._engine.last_rows(window)
+        last: LastRow = self._folded.newest(window, self._projected, self._place)
+        return last.expected, last.attention
+
+    def _project(self, places: slice, rows: Tensor) -> None:
+        if self._folded is not None and self._projected is not None:
+            assert self._folded.overlap is not None
+            self._projected[places] = self._folded.overlap.project(rows)
