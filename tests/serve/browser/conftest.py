@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from alora_ts.serve.web import mount_dashboard
 from tests.conftest import need_program
+from tests.serve.browser.plant import STEP, Running, fit_model, now, rows_until, serving
 from tests.serve.browser.watching import FLAGS
 
 
@@ -55,3 +56,16 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = Path(named) / "dashboard" if named else tmp_path_factory.mktemp("dashboard")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="package")
+def plant_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fit_model(tmp_path_factory.mktemp("model") / "plant.alora")
+
+
+@pytest.fixture(scope="package")
+def plant_service(plant_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service that has seen a day of the plant."""
+    with serving(tmp_path_factory.mktemp("service") / "data", plant_model) as running:
+        running.post(rows_until(now() - 20 * STEP))
+        yield running

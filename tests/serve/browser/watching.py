@@ -52,3 +52,24 @@ def sideways(page: Any) -> int:
     """By how many pixels the page is wider than the window."""
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     return max(0, int(wide))
+
+
+def drawn(page: Any, selector: str) -> None:
+    """Wait until a canvas shows a line: pixels of the colour of measured values."""
+    page.wait_for_selector(selector)
+    page.wait_for_function(
+        """(selector) => {
+          const canvas = document.querySelector(selector);
+          const style = getComputedStyle(document.documentElement);
+          const hex = style.getPropertyValue("--blue").trim().slice(1);
+          const [r, g, b] = [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let found = 0;
+          for (let i = 0; i < data.length; i += 4) {
+            const near = [r, g, b].every((v, at) => Math.abs(data[i + at] - v) < 10);
+            if (data[i + 3] > 200 && near) found += 1;
+          }
+          return found > 50;
+        }""",
+        arg=selector,
+    )

@@ -12,6 +12,7 @@ export class SeriesLoader {
   #stop = null;
   #loaded = null;
   #timer = null;
+  #due = 0;
   #busy = false;
   #fresh = null;
 
@@ -52,14 +53,14 @@ export class SeriesLoader {
       this.#loaded = { from, to, span, fresh };
       this.show(found);
     } catch (error) {
-      if (error.name !== "AbortError") this.fail(error);
-    } finally {
-      if (this.#stop === stop) {
-        this.#busy = false;
-        // The view may have moved on while the answer was under way.
-        if (!this.signal.aborted && this.#needed()) this.#soon(this.#moving() ? 0 : CALM);
-      }
+      if (error.name === "AbortError") return;
+      this.#busy = false;
+      this.fail(error);
+      return;
     }
+    this.#busy = false;
+    // The view may have moved on while the answer was under way.
+    if (!this.signal.aborted && this.#needed()) this.#soon(this.#moving() ? 0 : CALM);
   }
 
   #moved() {
@@ -67,7 +68,11 @@ export class SeriesLoader {
   }
 
   #soon(ms) {
-    this.#timer ??= setTimeout(() => this.load(), ms);
+    const due = performance.now() + ms;
+    if (this.#timer !== null && this.#due <= due) return;
+    clearTimeout(this.#timer);
+    this.#due = due;
+    this.#timer = setTimeout(() => this.load(), ms);
   }
 
   #needed() {

@@ -9,8 +9,6 @@ import { parse, when } from "../times.js";
 import { fits } from "./fits.js";
 import { training } from "./training.js";
 
-const HIDDEN = new Set(["variables", "limits", "id", "name", "created", "card", "sources", "active_for"]);
-
 export const model = {
   nav: "models",
   title: () => "Model",
@@ -27,17 +25,17 @@ export const model = {
 
 async function facts(id, signal, refresh) {
   const [found, sources] = await Promise.all([api(`/models/${enc(id)}`, { signal }), api("/sources", { signal })]);
-  const told = found.card ?? found;
-  document.title = `${found.name ?? id} · alora-ts`;
+  const told = found.card;
+  document.title = `${found.name} · alora-ts`;
   return [
-    h("h1", {}, found.name ?? id),
-    card("Use", null, uses(found.id ?? id, sources, signal, refresh)),
+    h("h1", {}, found.name),
+    card("Use", null, uses(id, sources, signal, refresh)),
     card("Model card", null, h("dl", { class: "facts model-facts" },
-      found.created ? [h("dt", {}, "Stored"), h("dd", {}, when(parse(found.created)))] : null,
-      Object.entries(told).filter(([name, value]) => !HIDDEN.has(name) && (value === null || typeof value !== "object"))
+      h("dt", {}, "Stored"), h("dd", {}, when(parse(found.created))), h("dt", {}, "Came by"), h("dd", {}, found.origin),
+      Object.entries(told).filter(([, value]) => value === null || typeof value !== "object")
         .map(([name, value]) => [h("dt", {}, words(name)), h("dd", {}, plain(value))]),
-      ), h("h3", {}, `Signals (${told.variables?.length ?? 0})`), h("p", {}, (told.variables ?? []).join(", ")),
-    told.limits?.length ? [h("h3", {}, "Limits"), h("ul", { class: "plain" }, told.limits.map((text) => h("li", {}, text)))] : null),
+      ), h("h3", {}, `Signals (${told.variables.length})`), h("p", {}, told.variables.join(", ")),
+    told.limits.length ? [h("h3", {}, "Limits"), h("ul", { class: "plain" }, told.limits.map((text) => h("li", {}, text)))] : null),
   ];
 }
 

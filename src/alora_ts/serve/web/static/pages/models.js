@@ -1,6 +1,7 @@
 // All models, and a new one by upload.
 import { api, enc } from "../api.js";
 import { button, card, h } from "../dom.js";
+import { bytes } from "../numbers.js";
 import { attempt, empty, fill } from "../states.js";
 import { parse, when } from "../times.js";
 import { fits } from "./fits.js";
@@ -18,17 +19,14 @@ export const models = {
 };
 
 async function table(signal) {
-  const [found, sources] = await Promise.all([api("/models", { signal }), api("/sources", { signal })]);
-  const stored = found.items ?? found;
+  const stored = await api("/models", { signal });
   if (!stored.length) return empty("No model yet.", "Upload one below, or train one from stored rows.");
-  return h("ul", { class: "incident-list" }, stored.map((model) => {
-    const used = sources.filter(({ model_id }) => model_id === model.id).map(({ name }) => name);
-    return h("li", {}, h("a", { href: `#/models/${enc(model.id)}` },
-      h("span", { class: "what" }, h("b", {}, model.name), used.length ? h("span", { class: "grade open" }, `active for ${used.join(", ")}`) : null),
-      h("span", { class: "peak" }, ""),
-      h("span", { class: "soft" }, "stored ", when(parse(model.created))),
-      h("span", { class: "soft who" }, `id ${model.id}`)));
-  }));
+  return h("ul", { class: "incident-list" }, stored.map(({ id, name, origin, created, bytes: size, variables, active_for: used }) => h("li", {},
+    h("a", { href: `#/models/${enc(id)}` },
+      h("span", { class: "what" }, h("b", {}, name), used.length ? h("span", { class: "grade open" }, `active for ${used.join(", ")}`) : null),
+      h("span", { class: "peak soft" }, `${variables.length} signals`),
+      h("span", { class: "soft" }, "stored ", when(parse(created)), ` · ${origin}`),
+      h("span", { class: "soft who" }, `${id} · ${bytes(size)}`)))));
 }
 
 function upload(refresh, signal) {

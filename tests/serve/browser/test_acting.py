@@ -1,0 +1,196 @@
+"""What people do on the pages: move through time, judge, watch rows come, lose the service."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from tests.serve.browser.plant import SIGNALS, STEP, measure, now, rows_until, serving
+from tests.serve.browser.watching import Watched, drawn, open_page
+
+
+@pytest.fixture
+def watched(chromium) -> Iterator[Watched]:
+    made = open_page(chromium)
+    yield made
+    made.page.context.close()
+
+
+def visible(page: Any) -> tuple[float, float]:
+    """The stretch of time in the address, in seconds."""
+    page.wait_for_timeout(600)
+    asked = parse_qs(page.evaluate("location.hash.split('?')[1] || ''"))
+    ends = [dt.datetime.fromisoformat(asked[name][0]).timestamp() for name in ("from", "to")]
+    return ends[0], ends[1]
+
+
+def test_zoom_and_pan_by_mouse_wheel_and_keys(watched, plant_service):
+    page = watched.page
+    page.goto(f"{plant_service.url}/#/sources/plant")
+    chart = page.locator("[aria-label^='Score of plant']")
+    drawn(page, "[aria-label^='Score of plant'] canvas")
+    page.click("text=All")
+    low, high = visible(page)
+    box = chart.locator(".u-over").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -300)
+    wheel = visible(page)
+    assert low < wheel[0] < wheel[1] < high
+    # The moment under the pointer stays under it.
+    assert sum(wheel) / 2 == pytest.approx((low + high) / 2, abs=0.02 * (high - low))
+    page.mouse.wheel(200, 0)
+    side = visible(page)
+    assert side[0] > wheel[0]
+    assert side[1] - side[0] == pytest.approx(wheel[1] - wheel[0], rel=0.01)
+
+    page.mouse.move(x - 100, y)
+    page.mouse.down()
+    page.mouse.move(x + 100, y, steps=4)
+    page.mouse.up()
+    dragged = visible(page)
+    share = 200 / box["width"]
+    assert dragged[1] - dragged[0] == pytest.approx(share * (side[1] - side[0]), rel=0.1)
+
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(x, y, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    pulled = visible(page)
+    assert pulled[0] > dragged[0]
+
+    chart.focus()
+    for key, later in (("ArrowRight", True), ("ArrowLeft", False)):
+        before = visible(page)
+        page.keyboard.press(key)
+        assert (visible(page)[0] > before[0]) == later
+    before = visible(page)
+    page.keyboard.press("-")
+    assert visible(page)[1] - visible(page)[0] > before[1] - before[0]
+    page.keyboard.press("Home")
+    assert visible(page) == pytest.approx((low, high), abs=5)
+    page.mouse.move(x, y)
+    page.mouse.move(x + 3, y)
+    assert "score:" in page.locator(".tip").inner_text()
+    assert "UTC" in page.locator(".tip").inner_text()
+    # A link to a stretch of time opens at that stretch.
+    page.reload()
+    drawn(page, "[aria-label^='Score of plant'] canvas")
+    assert visible(page) == pytest.approx((low, high), abs=5)
+    assert watched.complaints == []
+
+
+def test_fingers_pull_and_stretch(chromium, plant_service):
+    watched = open_page(chromium, width=390, has_touch=True, is_mobile=True)
+    page = watched.page
+    page.goto(f"{plant_service.url}/#/sources/plant")
+    drawn(page, "[aria-label^='Score of plant'] canvas")
+    page.click("text=1 h")
+    page.click("button:has-text('+')")
+    before = visible(page)
+    box = page.locator("[aria-label^='Score of plant'] .u-over").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *places: float) -> None:
+        points = [{"x": place, "y": y, "id": at} for at, place in enumerate(places)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    send("touchStart", x)
+    for step in range(1, 6):
+        send("touchMove", x + 10 * step)
+    send("touchEnd")
+    pulled = visible(page)
+    assert pulled[0] < before[0]
+    assert pulled[1] - pulled[0] == pytest.approx(before[1] - before[0], rel=0.01)
+    send("touchStart", x - 30, x + 30)
+    for step in range(1, 6):
+        send("touchMove", x - 30 - 10 * step, x + 30 + 10 * step)
+    send("touchEnd")
+    stretched = visible(page)
+    assert stretched[1] - stretched[0] < 0.6 * (pulled[1] - pulled[0])
+    assert watched.complaints == []
+    page.context.close()
+
+
+def test_keyboard_reaches_everything(watched, plant_service):
+    page = watched.page
+    page.goto(plant_service.url)
+    page.wait_for_selector(".source .spark")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.source") == "plant"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:has-text('plant')")
+    assert watched.complaints == []
+
+
+def test_a_verdict_and_its_undoing(watched, plant_service):
+    page = watched.page
+    page.goto(f"{plant_service.url}/#/incidents")
+    page.click(".incident-list a:has(.grade.high)")
+    page.click("text=A real problem")
+    page.wait_for_selector("text=You said: this was a real problem.")
+    key = page.evaluate("location.hash.split('/')[2]")
+    with plant_service.client() as client:
+        assert client.get(f"/incidents/{key}").json()["verdict"] == "real"
+        page.reload()
+        page.click("text=Undo")
+        page.wait_for_selector("text=What was it?")
+        assert client.get(f"/incidents/{key}").json()["verdict"] is None
+    assert watched.complaints == []
+
+
+def test_rows_appear_as_they_come(watched, plant_service):
+    page = watched.page
+    page.goto(f"{plant_service.url}/#/sources/plant")
+    drawn(page, "[aria-label^='Score of plant'] canvas")
+    values = measure(15, seed=5, fault=slice(3, 15))
+    begin = now() - 15 * STEP
+    page.wait_for_function("document.querySelector('#link-state span').textContent === 'Live'")
+    for at in range(15):
+        cells = dict(zip(SIGNALS, values[at].tolist(), strict=True))
+        plant_service.post([{"time": (begin + at * STEP).isoformat(), "values": cells}])
+    page.wait_for_selector(".badge[data-state=alarm]")
+    page.wait_for_selector(".toast.hot >> text=New incident in plant")
+    assert "New incident in plant" in page.locator("#news").inner_text()
+    assert page.locator("#open-count").inner_text() == "1"
+    last = page.locator(".tiles time").get_attribute("datetime")
+    assert dt.datetime.fromisoformat(last) == begin + 14 * STEP
+    assert watched.complaints == []
+
+
+def test_the_service_goes_and_comes_back(watched, plant_model, tmp_path):
+    page, folder = watched.page, tmp_path / "data"
+    with serving(folder, plant_model) as running:
+        running.post(rows_until(now() - 100 * STEP, rows=60))
+        page.goto(running.url)
+        page.wait_for_selector(".source .spark")
+        port = int(running.url.rsplit(":", 1)[1])
+        running.process.kill()
+        running.process.wait()
+        page.wait_for_selector("#link-state[data-state=waiting]")
+        assert "again in" in page.locator("#link-state").inner_text()
+        # What was last heard stays.
+        assert page.locator(".source").count() == 1
+        page.click("nav >> text=Health")
+        page.wait_for_selector("text=The service does not answer.")
+    started = time.monotonic()
+    with serving(folder, plant_model, port=port):
+        page.wait_for_selector("#link-state[data-state=live]", timeout=60_000)
+        page.wait_for_selector("text=No connector is configured.")
+    assert time.monotonic() - started < 90
+    watched.forgive("ERR_")
+    assert watched.complaints == []
