@@ -19,8 +19,8 @@ __all__ = ["Arrival", "Story", "sentence", "summary", "tell"]
 # Rows looked at to learn how large a signal's error usually is: more would not change a quantile.
 _QUIET_ROWS = 20_000
 _QUIET = 0.999
-# Share from which an origin is told: see docs/quality-origins.md for how often it is right.
-_STANDS_OUT = 0.4
+# Share above which an origin is told: it then has more than all other signals together.
+_STANDS_OUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def sentence(story: Story, clock: Clock) -> str:
     first = story.arrivals[0]
     origin = incident.origin
     began = where = first.variable
-    if origin is not None and origin.variable != began and origin.share >= _STANDS_OUT:
+    if origin is not None and origin.variable != began and origin.share > _STANDS_OUT:
         began = origin.variable
         where = f"{began} (strongest in {first.variable})"
     said = (
