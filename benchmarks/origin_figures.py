@@ -1,7 +1,7 @@
 """Pictures of docs/quality-origins.md: ``python benchmarks/origin_figures.py``.
 
 The first shows one fault of one of the systems of benchmarks/origins.py, chosen because the
-largest error is not at its origin; the second draws benchmarks/results/origins.json.
+largest error is not at its origin; the second draws benchmarks/results/origins.jsonl.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from origin_systems import KINDS, record
 from origins import residuals
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-RESULTS = Path(__file__).parent / "results" / "origins.json"
+RESULTS = Path(__file__).parent / "results" / "origins.jsonl"
 BLUE, HOT, SOFT, INK = "#2563a8", "#c2410c", "#8a94a3", "#1f2937"
 FAMILY, SYSTEM, FAULT, SHOWN = "linear", 1000, 4, 4
 
@@ -76,7 +76,8 @@ def draw_one_fault() -> None:
 
 def draw_kinds() -> None:
     """HR@1 by kind of fault."""
-    outcomes = [o for o in json.loads(RESULTS.read_text()) if o["family"] != "library"]
+    named, *faults = map(json.loads, RESULTS.read_text().splitlines())
+    outcomes = [fault for fault in faults if fault["family"] != "library"]
     forms = {
         "paper": ("LAS of the paper", SOFT),
         "squared input, remembered": ("squared input, remembered", "#b8c4d6"),
@@ -87,7 +88,10 @@ def draw_kinds() -> None:
     axes = figure.subplots()
     for place, (form, (label, colour)) in enumerate(forms.items()):
         heights = [
-            np.mean([o["hits"][form][1] for o in outcomes if o["kind"] == kind]) for kind in KINDS
+            np.mean(
+                [o["hits"][named["forms"].index(form)][1] for o in outcomes if o["kind"] == kind]
+            )
+            for kind in KINDS
         ]
         axes.bar(
             np.arange(len(KINDS)) + 0.2 * place - 0.3, heights, 0.19, color=colour, label=label

@@ -198,8 +198,21 @@ def keep(outcomes: list[dict[str, Any]], target: Path) -> None:
     """Write the tables, and beside them what they were made from."""
     with write_atomically(target) as part:
         part.write_text(write_tables(outcomes))
-    with write_atomically(target.with_suffix(".json")) as part:
-        part.write_text(json.dumps(outcomes, separators=(",", ":")) + "\n")
+    with write_atomically(target.with_suffix(".jsonl")) as part:
+        part.write_text(compact(outcomes))
+
+
+def compact(outcomes: list[dict[str, Any]]) -> str:
+    """One line for each fault; the forms are named once, in the order of the hits."""
+    forms = list(outcomes[0]["hits"])
+    lines = []
+    for outcome in outcomes:
+        hits = [
+            [None if hit is None else round(hit, 3) for hit in outcome["hits"].get(form, [])]
+            for form in forms
+        ]
+        lines.append(json.dumps({**outcome, "hits": hits}, separators=(",", ":")))
+    return json.dumps({"forms": forms}) + "\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
