@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -80,7 +81,18 @@ def run_service(
         timeout_keep_alive=30,
     )
     server = _Server(config, service)
-    server.run()
+    # The server raises the signal again once it has ended in order; being told to stop is no
+    # failure, so that second one means nothing.
+    before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        server.run()
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Do nothing; unlike SIG_IGN, child processes do not inherit it."""
 
 
 class _Server(uvicorn.Server):

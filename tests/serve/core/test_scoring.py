@@ -1,0 +1,170 @@
+"""Scores in the store equal a batch's, whatever way the rows took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from alora_ts import ALoRa
+from alora_ts.serve.settings import Settings
+from tests.serve.core import plant
+from tests.serve.core.conftest import Plant
+
+Start = Callable[[Settings], Plant]
+
+
+def faulty(rows: int = 300) -> NDArray[np.float64]:
+    table = plant.values(rows, seed=3)
+    table[120:140, 1] += 60
+    table[200:204, 3] -= 90
+    return table
+
+
+def batch(
+    model: ALoRa, table: NDArray[np.float64], seconds: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    return model.score(plant.frame(table, seconds=seconds), progress=False)
+
+
+def check(found: NDArray[np.float64], wanted: NDArray[np.float64], warm: NDArray[np.bool_]) -> None:
+    assert found.shape == wanted.shape
+    assert_allclose(found[~warm], wanted[~warm], rtol=2e-4, atol=1e-6)
+
+
+def warm_up(
+    model: ALoRa, table: NDArray[np.float64], seconds: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    return model.diagnose(plant.frame(table, seconds=seconds), progress=False).warm_up
+
+
+@pytest.mark.parametrize("order", ["in order", "one late", "pieces shuffled", "one by one"])
+def test_scores_equal_a_batch(here: Plant, model: ALoRa, order: str) -> None:
+    table, seconds = faulty(), np.arange(300)
+    seconds[180:] += 50  # a gap: the window begins anew
+    rows = plant.rows(table, seconds=seconds)
+    if order == "in order":
+        here.send(rows)
+    elif order == "one late":
+        here.send(rows[:130] + rows[131:])
+        here.settle()
+        assert here.send([rows[130]])["late"] == 1
+    elif order == "pieces shuffled":
+        pieces = np.array_split(np.arange(300), 12)
+        for piece in np.random.default_rng(0).permutation(12):
+            here.send([rows[at] for at in pieces[piece]])
+    else:
+        for row in rows:
+            here.send([row])
+    check(here.scores(), batch(model, table, seconds), warm_up(model, table, seconds))
+
+
+def test_missing_cells_are_held_across_a_restart(
+    serve: Start, settings: Settings, model: ALoRa
+) -> None:
+    table, seconds = faulty(), np.arange(300)
+    table[20:, 2] = np.nan  # silent for much longer than any window
+    first = serve(settings)
+    first.send(plant.rows(table[:150], seconds=seconds[:150]))
+    first.settle()
+    first.client.__exit__(None, None, None)
+    second = serve(settings)
+    second.send(plant.rows(table[150:], seconds=seconds[150:]))
+    check(second.scores(), batch(model, table, seconds), warm_up(model, table, seconds))
+
+
+def test_incidents_equal_a_batch(here: Plant, model: ALoRa) -> None:
+    table, seconds = faulty(), np.arange(300)
+    here.send(plant.rows(table, seconds=seconds))
+    here.settle()
+    wanted = [
+        incident
+        for incident in model.diagnose(plant.frame(table), progress=False).incidents
+        if incident.start >= model.window
+    ]
+    found = here.client.get("/api/v1/incidents", params={"source": "plant"}).json()["items"][::-1]
+    assert len(found) == len(wanted) >= 2
+    for one, other in zip(found, wanted, strict=True):
+        assert one["start"][:19] == str(other.start_time)[:19]
+        assert one["end"][:19] == str(other.end_time)[:19]
+        assert one["rows"] == other.rows
+        assert one["severity"] == other.severity
+        assert_allclose(one["peak"], other.score, rtol=1e-3)
+        assert [c["variable"] for c in one["culprits"]] == [c.variable for c in other.culprits]
+        assert [c["direction"] for c in one["culprits"]] == [c.direction for c in other.culprits]
+        assert_allclose(
+            [c["share"] for c in one["culprits"]], [c.share for c in other.culprits], rtol=1e-3
+        )
+        assert_allclose(
+            [c["expected"] for c in one["culprits"]],
+            [c.expected for c in other.culprits],
+            rtol=1e-3,
+        )
+    detail = here.client.get(f"/api/v1/incidents/{found[0]['id']}").json()
+    assert detail["graph"]["nodes"][0]["role"] == "origin"
+
+
+def test_an_incident_goes_on_after_a_restart(serve: Start, settings: Settings) -> None:
+    rows = plant.rows(faulty())
+    first = serve(settings)
+    first.send(rows[:130])
+    first.settle()
+    opened = first.client.get("/api/v1/incidents?state=open").json()["items"]
+    assert len(opened) == 1
+    assert opened[0]["end"] is None
+    first.client.__exit__(None, None, None)
+    second = serve(settings)
+    second.send(rows[130:170])
+    second.settle()
+    found = second.client.get("/api/v1/incidents").json()["items"]
+    assert found[-1]["id"] == opened[0]["id"]
+    assert found[-1]["state"] == "closed"
+    whole = serve(settings.model_copy(update={"folder": settings.folder / "other"}))
+    whole.send(rows[:170])
+    whole.settle()
+    twins = whole.client.get("/api/v1/incidents").json()["items"]
+    assert [one["start"] for one in found] == [twin["start"] for twin in twins]
+    for one, twin in zip(found, twins, strict=True):
+        assert_allclose(
+            [culprit["share"] for culprit in one["culprits"]],
+            [culprit["share"] for culprit in twin["culprits"]],
+            rtol=1e-5,
+        )
+
+
+def test_late_rows_keep_an_incidents_id_and_withdraw_what_was_none(here: Plant) -> None:
+    calm = plant.values(300, seed=3)
+    table = faulty()
+    rows, quiet = plant.rows(table), plant.rows(calm)
+    here.send(rows[:120] + rows[140:250])
+    here.settle()
+    # Without the rows of the fault, the model sees only a gap in its past and the second fault.
+    before = here.client.get("/api/v1/incidents").json()["items"]
+    here.send(quiet[120:140])
+    here.settle()
+    after = here.client.get("/api/v1/incidents").json()["items"]
+    assert {one["id"] for one in after} <= {one["id"] for one in before} | {after[0]["id"]}
+    assert before[0]["id"] == after[0]["id"]
+
+
+def test_models_without_dates_look_for_no_gaps(
+    serve: Start, settings: Settings, tmp_path: Path
+) -> None:
+    bare = ALoRa(window=8, epochs=1, epoch_windows=160).fit(plant.values(600), progress=False)
+    file = bare.save(tmp_path / "bare.alora")
+    here = serve(settings.model_copy(update={"models": {"plant": file}}))
+    table = faulty(60)
+    seconds = np.arange(60) * 3600
+    rows = [
+        {
+            "time": row["time"],
+            "values": dict(zip(("x0", "x1", "x2", "x3"), row["values"].values(), strict=True)),
+        }
+        for row in plant.rows(table, seconds=seconds)
+    ]
+    here.send(rows)
+    assert_allclose(here.scores()[8:], bare.score(table, progress=False)[8:], rtol=2e-4, atol=1e-6)
