@@ -1,0 +1,248 @@
+"""How many rows a second the service takes, how soon they are scored, and what memory it needs.
+
+    python -m benchmarks.serve_load                            # all three parts
+    python -m benchmarks.serve_load --parts load --rows 4000
+    python -m benchmarks.serve_load --out benchmarks/results/serve-load.md
+
+*load*: one source, d=38, T=20, K=512, rows over HTTP in batches, an event stream open and a chart
+asked for every second as the dashboard does. First as fast as the service scores (it takes rows
+faster than it scores them, so the rate is that of stored readings), then at half of that rate,
+where p50 and p99 from a row's arrival to its stored reading are read from /metrics.
+*many*: 50 sources with a model of their own each, rows to all of them at once.
+*soak*: 86,400 rows (a day at one a second) at full speed; resident memory sampled all along.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import numpy as np
+import psutil
+from benchmarks.serve_machine import describe_machine
+from benchmarks.serve_process import ServiceProcess, make_model, make_rows
+from benchmarks.serve_producers import HttpProducer
+from numpy.typing import NDArray
+
+from alora_ts.files import write_atomically
+
+SETTINGS = "late_limit = 1e8\nrate_limit = 100000\n[models]\n"
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """What an open page asks for, until it is closed."""
+
+    url: str
+    closed: threading.Event
+
+    def listen(self) -> None:
+        """Follow the events; the service ends the stream when it stops."""
+        with (
+            contextlib.suppress(httpx.RemoteProtocolError),
+            httpx.Client(timeout=None) as client,
+            client.stream("GET", f"{self.url}/api/v1/events") as answer,
+        ):
+            for _ in answer.iter_raw():
+                if self.closed.is_set():
+                    return
+
+    def look(self) -> None:
+        """Ask for sources and a chart every second."""
+        with httpx.Client(timeout=60) as client:
+            while not self.closed.wait(1.0):
+                sources = client.get(f"{self.url}/api/v1/sources").json()
+                client.get(f"{self.url}/api/v1/sources/{sources[0]['name']}/series?points=1000")
+
+    def open(self) -> None:
+        """Start both."""
+        for work in (self.listen, self.look):
+            threading.Thread(target=work, daemon=True).start()
+
+
+def moments(count: int) -> NDArray[np.int64]:
+    """Times a second apart that end an hour ago."""
+    return (int(time.time()) - 3600 - count + np.arange(count, dtype=np.int64)) * 1_000_000
+
+
+def metric(url: str, name: str) -> dict[str, float]:
+    """The values of a metric by the text of their labels."""
+    text = httpx.get(f"{url}/metrics", timeout=60).text
+    found = dict[str, float]()
+    for line in text.splitlines():
+        if line.startswith((f"{name}{{", f"{name} ")):
+            labels, _, value = line.removeprefix(name).rpartition(" ")
+            found[labels] = float(value)
+    return found
+
+
+def scored(url: str) -> float:
+    """How many readings the service has stored since its start."""
+    return sum(metric(url, "alora_reading_latency_seconds_count").values())
+
+
+def wait_until_scored(url: str, count: float) -> None:
+    """Wait until so many readings are stored."""
+    while scored(url) < count:
+        time.sleep(0.2)
+
+
+def quantiles(before: dict[str, float], after: dict[str, float]) -> dict[float, float]:
+    """p50 and p99 from the cumulative counts of a histogram, linear within a bucket."""
+    bounds = dict[float, float]()
+    for labels, value in after.items():
+        bound = float(labels.split('le="')[1].split('"')[0].replace("+Inf", "inf"))
+        bounds[bound] = bounds.get(bound, 0.0) + value - before.get(labels, 0.0)
+    edges = sorted(bounds)
+    total = bounds[edges[-1]]
+    found = dict[float, float]()
+    for share in (0.5, 0.99):
+        low, below = 0.0, 0.0
+        for edge in edges:
+            if bounds[edge] >= share * total:
+                inside = (share * total - below) / max(bounds[edge] - below, 1.0)
+                found[share] = low if edge == np.inf else low + (edge - low) * inside
+                break
+            low, below = edge, bounds[edge]
+    return found
+
+
+def measure_load(folder: Path, rows: int) -> list[str]:
+    """One wide source with the dashboard open."""
+    path = folder / "wide.alora"
+    make_model(path, 38, window=20, pairs=512, epochs=1, epoch_windows=64)
+    values = make_rows(rows, 38, seed=1)
+    times = moments(rows)
+    settings = f'{SETTINGS}plant = "{path}"\n'
+    bucket = "alora_reading_latency_seconds_bucket"
+    with ServiceProcess(folder / "load", settings) as service:
+        dashboard = Dashboard(service.url, threading.Event())
+        dashboard.open()
+        url = f"{service.url}/api/v1/sources/plant/rows"
+        half = rows // 2
+        began = time.monotonic()
+        fast = HttpProducer(url, times[:half], values[:half], batch=50)
+        fast.run()
+        taken = half / (time.monotonic() - began)
+        wait_until_scored(service.url, half)
+        rate = half / (time.monotonic() - began)
+        before = metric(service.url, bucket)
+        slow = HttpProducer(url, times[half:], values[half:], batch=1, pause=2 / rate)
+        began = time.monotonic()
+        slow.run()
+        offered = (rows - half) / (time.monotonic() - began)
+        wait_until_scored(service.url, rows)
+        found = quantiles(before, metric(service.url, bucket))
+        dashboard.closed.set()
+    return [
+        "## Load: d=38, T=20, K=512, dashboard open",
+        "",
+        f"- full speed: {rate:.0f} readings/s stored ({taken:.0f} rows/s taken in)",
+        f"- at {offered:.0f} rows/s, one row a request: p50 {found[0.5] * 1e3:.0f} ms, "
+        f"p99 {found[0.99] * 1e3:.0f} ms from arrival to stored reading",
+    ]
+
+
+def measure_many(folder: Path, rows: int) -> list[str]:
+    """Fifty sources at once."""
+    count = 50
+    settings = SETTINGS
+    for number in range(count):
+        path = folder / f"m{number}.alora"
+        make_model(path, 5, window=10, layers=1, heads=2, epochs=1, epoch_windows=64, seed=number)
+        settings += f'm{number} = "{path}"\n'
+    each = max(rows // count, 50)
+    values, times = make_rows(each, 5, seed=2), moments(each)
+    with ServiceProcess(folder / "many", settings) as service:
+        began = time.monotonic()
+        senders = [
+            HttpProducer(f"{service.url}/api/v1/sources/m{at}/rows", times, values, batch=20)
+            for at in range(count)
+        ]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        wait_until_scored(service.url, each * count)
+        seconds = time.monotonic() - began
+        resident = psutil.Process(service.pid).memory_info().rss / 2**20
+    return [
+        "## 50 models at once: d=5, T=10",
+        "",
+        f"- {each * count:,} rows to 50 sources: {each * count / seconds:.0f} readings/s in all, "
+        f"resident memory {resident:.0f} MiB",
+    ]
+
+
+def measure_soak(folder: Path, rows: int) -> list[str]:
+    """A day of rows as fast as they go, with the dashboard open."""
+    path = folder / "soak.alora"
+    make_model(path, 5, window=10, layers=1, heads=2, epochs=1, epoch_windows=64)
+    samples = list[tuple[float, float]]()
+    with ServiceProcess(folder / "soak", f'{SETTINGS}plant = "{path}"\n') as service:
+        dashboard = Dashboard(service.url, threading.Event())
+        dashboard.open()
+        process = psutil.Process(service.pid)
+        url = f"{service.url}/api/v1/sources/plant/rows"
+        sender = HttpProducer(url, moments(rows), make_rows(rows, 5, seed=3), batch=200)
+        began = time.monotonic()
+        sender.start()
+        done = 0.0
+        while done < rows:
+            time.sleep(0.5)
+            done = scored(service.url)
+            samples.append((done, process.memory_info().rss / 2**20))
+        seconds = time.monotonic() - began
+        dashboard.closed.set()
+    lines = [
+        "## Soak: a day at 1 Hz at full speed, dashboard open, d=5, T=10",
+        "",
+        f"- {rows:,} rows in {seconds:.0f} s ({rows / seconds:.0f} readings/s)",
+        "",
+        "| readings stored | resident memory, MiB |",
+        "|---|---|",
+    ]
+    for share in np.linspace(0.1, 1.0, 10):
+        done, resident = next(sample for sample in samples if sample[0] >= share * rows)
+        lines.append(f"| {done:,.0f} | {resident:.0f} |")
+    return lines
+
+
+def main() -> None:
+    """Run the parts asked for and print or write their tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="+", default=["load", "many", "soak"])
+    parser.add_argument("--rows", type=int, help="instead of each part's own number")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    parts = {
+        "load": (measure_load, 6000),
+        "many": (measure_many, 20_000),
+        "soak": (measure_soak, 86_400),
+    }
+    lines = list[str]()
+    for part in given.parts:
+        measure, usual = parts[part]
+        with tempfile.TemporaryDirectory(prefix="alora-load-") as folder:
+            found = [*measure(Path(folder), given.rows or usual), ""]
+        print("\n".join(found), flush=True)
+        lines += found
+    if given.out is not None:
+        rows = "" if given.rows is None else f" --rows {given.rows}"
+        command = f"python -m benchmarks.serve_load --parts {' '.join(given.parts)}{rows}"
+        with write_atomically(given.out) as out:
+            out.write_text(
+                f"# The service under load\n\n`{command}`\n\n{describe_machine()}\n\n"
+                + "\n".join(lines),
+                encoding="utf-8",
+            )
+
+
+if __name__ == "__main__":
+    main()

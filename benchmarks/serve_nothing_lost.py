@@ -1,0 +1,291 @@
+"""Shows that no row is lost or stored twice while the service is killed and the broker restarted.
+
+    python -m benchmarks.serve_nothing_lost                    # 200,000 rows, 20 kills, 2 restarts
+    python -m benchmarks.serve_nothing_lost --rows 4000 --kills 2 --restarts 1
+    python -m benchmarks.serve_nothing_lost --out benchmarks/results/serve-nothing-lost.md
+
+Half of the rows go to one source over MQTT (mosquitto with persistence, QoS 1), half to another
+over HTTP. Both producers send a row again until it is confirmed. The service is ended by SIGKILL
+at moments drawn from the seed, spread over the whole transfer. Afterwards every stored reading is
+fetched through the HTTP interface and compared with the rows sent and with a batch run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import numpy as np
+from benchmarks.serve_machine import describe_machine
+from benchmarks.serve_process import ServiceProcess, make_model, make_rows
+from benchmarks.serve_producers import HttpProducer, MqttProducer
+from benchmarks.serve_programs import Broker
+from numpy.typing import NDArray
+
+from alora_ts import ALoRa
+from alora_ts.files import write_atomically
+
+VARIABLES = 4
+WINDOW = 6
+SETTINGS = """
+late_limit = 1e8     # the rows' times run faster than the clock
+rate_limit = 100000
+[models]
+http = "{model}"
+mqtt = "{model}"
+[[connect.mqtt]]
+name = "line"
+source = "mqtt"
+host = "127.0.0.1"
+port = {port}
+silent_after = 0
+[[connect.mqtt.topics]]
+topic = "rows"
+payload = "row"
+"""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a source holds: times in microseconds, values, scores, and which rows were warm-up."""
+
+    times: NDArray[np.int64]
+    values: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    warm_up: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The proof in numbers, for one source."""
+
+    source: str
+    sent: int
+    stored: int
+    missing: int
+    repeated: int
+    wrong_values: int
+    compared: int
+    worst_score: float
+    """The largest difference to the batch's score, relative to it, of the rows compared."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything is there once and scored as a batch would."""
+        wrong = self.missing + self.repeated + self.wrong_values
+        # Only the rows before the first full window have another score than a batch gives.
+        enough = self.compared == self.sent - WINDOW + 1
+        return self.stored == self.sent and not wrong and enough and self.worst_score < 1e-3
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Both sources, and what was done to them."""
+
+    outcomes: tuple[Outcome, ...]
+    kills: int
+    restarts: int
+    http_attempts: int
+    refused: tuple[str, ...]
+    seconds: float
+
+
+def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) -> Proof:
+    """Send rows, disturb, and look what is there."""
+    began = time.monotonic()
+    model_path = folder / "plant.alora"
+    model = make_model(
+        model_path, VARIABLES, window=WINDOW, layers=1, heads=2, epochs=1, epoch_windows=128
+    )
+    half = rows // 2
+    first = (int(time.time()) - half - 3600) * 1_000_000
+    times = first + np.arange(half, dtype=np.int64) * 1_000_000
+    values = {name: make_rows(half, VARIABLES, seed=at) for at, name in enumerate(("http", "mqtt"))}
+    with Broker(folder / "broker") as broker:
+        settings = SETTINGS.format(model=model_path, port=broker.port)
+        with ServiceProcess(folder / "service", settings) as service:
+            _wait_for_subscription(service)
+            url = f"{service.url}/api/v1/sources/http/rows"
+            http = HttpProducer(url, times, values["http"], batch=100)
+            mqtt = MqttProducer(broker.port, "rows", times, values["mqtt"])
+            http.start()
+            mqtt.start()
+            _disturb(service, broker, http, mqtt, kills=kills, restarts=restarts, seed=seed)
+            http.join()
+            mqtt.join()
+            stored = {name: _wait_and_fetch(service, name, half) for name in values}
+    outcomes = tuple(
+        _compare(name, model, times, values[name], stored[name]) for name in ("http", "mqtt")
+    )
+    seconds = time.monotonic() - began
+    return Proof(outcomes, kills, restarts, http.attempts, tuple(http.refused), seconds)
+
+
+def _disturb(
+    service: ServiceProcess,
+    broker: Broker,
+    http: HttpProducer,
+    mqtt: MqttProducer,
+    *,
+    kills: int,
+    restarts: int,
+    seed: int,
+) -> None:
+    """Kill and restart, at chosen parts of what the service has confirmed or the broker taken."""
+    rng = random.Random(seed)
+    total = len(http._times) + len(mqtt._times)
+    plan = [((at + rng.uniform(0.2, 0.8)) / kills * 0.95, "kill") for at in range(kills)]
+    plan += [((at + 0.6) / restarts * 0.9, "restart") for at in range(restarts)]
+    for number, (share, deed) in enumerate(sorted(plan), start=1):
+        while http.confirmed + mqtt.confirmed < share * total:
+            time.sleep(0.005)
+        print(
+            f"  {number}/{len(plan)} {deed} at http {http.confirmed:,}, mqtt {mqtt.confirmed:,}",
+            flush=True,
+        )
+        if deed == "kill":
+            service.kill()
+            service.start()
+        else:
+            broker.stop()
+            broker.start()
+
+
+def _wait_for_subscription(service: ServiceProcess) -> None:
+    """The broker keeps messages only for those it has heard of."""
+    while True:
+        health = httpx.get(f"{service.url}/api/v1/health", timeout=30).json()
+        if all(each["state"] == "connected" for each in health["connectors"]):
+            time.sleep(0.5)
+            return
+        time.sleep(0.05)
+
+
+def _wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
+    """Wait until nothing more is stored or scored, then read every reading back."""
+    address = f"{service.url}/api/v1/sources/{source}"
+    with httpx.Client(timeout=120) as client:
+        quiet, before = time.monotonic(), -1
+        while time.monotonic() - quiet < (2.0 if before >= count else 60.0):
+            rows = client.get(address).json()["rows"]
+            if rows != before:
+                quiet, before = time.monotonic(), rows
+            time.sleep(0.2)
+        while True:
+            stored = _fetch(client, f"{address}/readings")
+            if len(stored.times) >= before or time.monotonic() - quiet > 600:
+                return stored
+            time.sleep(1.0)
+
+
+def _fetch(client: httpx.Client, address: str) -> Stored:
+    items, cursor = list[dict[str, object]](), None
+    while True:
+        page = client.get(
+            address, params={"limit": "10000"} | ({"cursor": cursor} if cursor else {})
+        ).json()
+        items += [
+            {key: item[key] for key in ("time", "score", "warm_up", "values")}
+            for item in page["items"]
+        ]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    stamps = np.array([str(item["time"]).rstrip("Z") for item in items], dtype="datetime64[us]")
+    names = [f"x{at}" for at in range(VARIABLES)]
+    cells = [[item["values"][name] for name in names] for item in items]  # type: ignore[index]
+    return Stored(
+        stamps.astype(np.int64),
+        np.array(cells, dtype=np.float64).reshape(-1, VARIABLES),
+        np.array([item["score"] for item in items], dtype=np.float64),
+        np.array([item["warm_up"] for item in items], dtype=bool),
+    )
+
+
+def _compare(
+    source: str,
+    model: ALoRa,
+    times: NDArray[np.int64],
+    values: NDArray[np.float64],
+    stored: Stored,
+) -> Outcome:
+    unique, where = np.unique(stored.times, return_index=True)
+    same = np.isin(times, unique)
+    got = stored.values[where][np.isin(unique, times)]
+    batch = np.asarray(model.score(values))
+    scores = stored.scores[where][np.isin(unique, times)]
+    ready = ~stored.warm_up[where][np.isin(unique, times)]
+    expected = batch[same]
+    worst = np.abs(scores - expected)[ready] / np.maximum(np.abs(expected[ready]), 1e-9)
+    return Outcome(
+        source=source,
+        sent=len(times),
+        stored=len(stored.times),
+        missing=int((~same).sum()),
+        repeated=len(stored.times) - len(unique),
+        wrong_values=int((got != values[same]).any(axis=1).sum()),
+        compared=int(ready.sum()),
+        worst_score=float(worst.max(initial=0.0)),
+    )
+
+
+def table(proof: Proof) -> str:
+    """The result as Markdown."""
+    lines = [
+        "| source | sent | stored | missing | twice | changed | compared | worst difference |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {o.source} | {o.sent:,} | {o.stored:,} | {o.missing} | {o.repeated} | "
+        f"{o.wrong_values} | {o.compared:,} | {o.worst_score:.1e} |"
+        for o in proof.outcomes
+    ]
+    lines += [
+        "",
+        f"{proof.kills} kills by SIGKILL, {proof.restarts} broker restarts, "
+        f"{proof.http_attempts:,} HTTP requests, {len(proof.refused)} rows refused, "
+        f"{proof.seconds:.0f} s in all. Score differences are relative to the batch's score.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the proof and print or write its table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--restarts", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="alora-nothing-lost-") as folder:
+        proof = prove(
+            Path(folder),
+            rows=given.rows,
+            kills=given.kills,
+            restarts=given.restarts,
+            seed=given.seed,
+        )
+    text = table(proof)
+    print(text)
+    if given.out is not None:
+        command = (
+            f"python -m benchmarks.serve_nothing_lost --rows {given.rows} --kills {given.kills} "
+            f"--restarts {given.restarts} --seed {given.seed}"
+        )
+        with write_atomically(given.out) as part:
+            part.write_text(
+                f"# Nothing lost\n\n`{command}`\n\n{describe_machine()}\n\n{text}\n",
+                encoding="utf-8",
+            )
+    if not all(outcome.holds for outcome in proof.outcomes):
+        raise SystemExit("rows were lost, repeated, changed or scored differently")
+
+
+if __name__ == "__main__":
+    main()
