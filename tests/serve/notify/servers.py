@@ -23,7 +23,7 @@ class Hook:
 
 
 @contextlib.contextmanager
-def webhook(*statuses: int) -> Iterator[Hook]:
+def webhook(*statuses: int, port: int = 0) -> Iterator[Hook]:
     hook = Hook(statuses=list(statuses))
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -38,7 +38,7 @@ def webhook(*statuses: int) -> Iterator[Hook]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
     hook.port = server.server_port
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
