@@ -63,7 +63,7 @@ class Broker:
         )
         self._config.write_text(
             f"listener {self.port} 127.0.0.1\n{login}\npersistence true\n"
-            f"persistence_location {folder}/\nautosave_interval 1\nautosave_on_changes true\n"
+            f"persistence_location {folder}/\nautosave_interval 10\n"
             "max_queued_messages 0\nmax_inflight_messages 0\n"
             # mosquitto gives up root otherwise, and could not write into the folder.
             f"user root\nlog_dest file {folder}/mosquitto.log\n",
