@@ -159,7 +159,7 @@ def test_rows_appear_as_they_come(watched, plant_service):
     drawn(page, "[aria-label^='Score of plant'] canvas")
     values = measure(15, seed=5, fault=slice(3, 15))
     begin = now() - 15 * STEP
-    page.wait_for_function("document.querySelector('#link-state span').textContent === 'Live'")
+    page.wait_for_selector("#link-state[data-state=live]")
     for at in range(15):
         cells = dict(zip(SIGNALS, values[at].tolist(), strict=True))
         plant_service.post([{"time": (begin + at * STEP).isoformat(), "values": cells}])

@@ -3,7 +3,7 @@ import { api, enc } from "../api.js";
 import { iso } from "../times.js";
 
 // Kept on both sides, so that a small move shows no blank.
-const MARGIN = 0.5;
+const MARGIN = 0.25;
 // Rows come faster than eyes follow.
 const CALM = 500;
 

@@ -4,7 +4,7 @@ import { number, percent } from "../numbers.js";
 import { arrowHead } from "./arrow.js";
 import { cut } from "./matrix.js";
 
-const WIDTH = 470, ROW = 54, BOX = 172, TALL = 40;
+const WIDTH = 400, ROW = 52, BOX = 158, TALL = 40;
 
 /** Column of each signal: 0 for origins, else its distance from one, at most 2. */
 function columns({ nodes, edges }) {
@@ -38,7 +38,7 @@ export function flow(graph) {
     return s("g", { class: role === "origin" ? "box guilty" : "box" },
       s("title", {}, variable),
       s("rect", { x, y, width: BOX, height: TALL, rx: 8 }),
-      s("text", { class: "name", x: x + 12, y: y + 17, "font-size": 13 }, cut(variable, 21)),
+      s("text", { class: "name", x: x + 12, y: y + 17, "font-size": 13 }, cut(variable, 19)),
       s("text", { x: x + 12, y: y + 33, "font-size": 11.5 },
         `${role === "origin" ? "origin" : "affected"}${Number.isFinite(share) ? ` · ${percent(share)}` : ""}`));
   });

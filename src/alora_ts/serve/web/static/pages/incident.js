@@ -39,7 +39,7 @@ function page(found, signal) {
       found.state === "open" ? h("span", { class: "grade open" }, "open") : null),
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
-    h("p", { class: "story lead" }, story(found)), feedback(found, signal));
+    h("p", { class: "story lead" }, story(found)), silent ? null : feedback(found, signal));
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
@@ -73,7 +73,11 @@ function culprits(list) {
   }), rest > 0.005 ? h("li", { class: "way" }, `all other signals together: ${percent(rest)}`) : null);
 }
 
-const spread = (graph) => (graph?.nodes?.length ? flow(graph) : empty("No tie between the culprits is strong enough to draw."));
+function spread(graph) {
+  if (!graph.edges.length) return empty("No tie between the culprits is strong enough to draw.");
+  return [flow(graph), h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "moves along"),
+    h("li", {}, h("i", { class: "hot-ink" }), "moves against"))];
+}
 
 function feedback(found, signal) {
   const place = h("div", { class: "tools feedback", role: "group", "aria-label": "Feedback" });
@@ -88,7 +92,7 @@ function feedback(found, signal) {
     }
     const say = (text, given) => button(text, async () => {
       if (await attempt(() => api(path, { method: "POST", body: { verdict: given }, signal }),
-        given === "real" ? "Noted as real." : "Noted as normal; the alarm level takes it into account.")) show(given);
+        ({ threshold, model_threshold: own }) => `Noted. The alarm level is now ${times(threshold / own)} the model's own.`)) show(given);
     });
     place.replaceChildren(h("span", { class: "soft" }, "What was it?"), say("A real problem", "real"), say("Normal operation", "normal"));
   };

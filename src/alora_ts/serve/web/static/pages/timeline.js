@@ -52,7 +52,7 @@ export function timeline(source, incidents, query, signal) {
 
   const loader = new SeriesLoader({
     source: source.name, view, signal, signals: () => chosen,
-    points: () => Math.max(300, Math.min(2000, Math.round(score.plot.width))),
+    points: () => Math.max(300, Math.min(1000, Math.round(score.plot.width))),
     show: (found) => { trouble.replaceChildren(); latest = found; draw(); inRange(); },
     fail: (error) => trouble.replaceChildren(failed(error, () => loader.load())),
   });
