@@ -142,7 +142,6 @@ def test_a_store_that_fails_for_a_while_is_asked_again() -> None:
         await asyncio.sleep(0.05)
         assert not receiver.got
         outbox.broken = False
-        dispatcher.wake()
         for _ in range(100):
             await asyncio.sleep(0.02)
             if receiver.got:

@@ -17,7 +17,7 @@ __all__ = ["Channel", "Dispatcher", "pause_before"]
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE = 2.0
 _LONGEST_PAUSE = 1800.0
-_LOOK = 1.0  # seconds between looks at the outbox when nobody wakes us
+_LOOK = 0.5  # seconds between looks at an outbox in which nothing is due
 _BATCH = 50
 
 
@@ -81,11 +81,6 @@ class Dispatcher:
         self._outbox = outbox
         self._channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
         self._chance = random.Random(seed)
-        self._wake = asyncio.Event()
-
-    def wake(self) -> None:
-        """Look at the outbox now; call it after putting something in."""
-        self._wake.set()
 
     async def run(self) -> None:
         """Send until cancelled."""
@@ -97,12 +92,7 @@ class Dispatcher:
                 _log.exception("cannot read the outbox")
                 busy = False
             if not busy:
-                try:
-                    await asyncio.wait_for(self._wake.wait(), _LOOK)
-                except TimeoutError:
-                    continue
-                finally:
-                    self._wake.clear()
+                await asyncio.sleep(_LOOK)
 
     async def drain(self, now: float) -> bool:
         """Attempt what is due at ``now``; say whether there was anything."""
