@@ -21,6 +21,7 @@ class MemoryHost:
         self.duplicates = 0
         self.silences: list[dict[str, int | None]] = []
         self.failures = 0
+        self.refused = set[int]()
 
     def variables(self, source: str) -> Sequence[str]:
         if source != "plant":
@@ -37,6 +38,8 @@ class MemoryHost:
         for index, row in enumerate(rows):
             if not set(row.values) <= set(self.names):
                 rejected.append(Rejection(index, "unknown variable"))
+            elif row.time in self.refused:
+                rejected.append(Rejection(index, "not wanted"))
             elif row.time in self.rows:
                 self.duplicates += 1
             else:

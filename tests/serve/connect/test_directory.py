@@ -170,3 +170,25 @@ def test_an_absent_folder_is_visible_and_waited_for(tmp_path: Path) -> None:
         return error
 
     assert "later does not exist" in asyncio.run(story())
+
+
+def test_a_file_with_refused_rows_is_not_done(tmp_path: Path) -> None:
+    inbox = tmp_path / "in"
+    inbox.mkdir()
+    (inbox / "day.csv").write_text("time,a\n1,2\n2,3\n")
+    host = MemoryHost(tmp_path, "a")
+    host.refused = {SECOND}
+
+    async def story() -> None:
+        async with running(watcher(inbox), host):
+            await until(lambda: len(names(inbox / "failed")) == 2)
+            # The reason is mended, and the file put back.
+            host.refused = set()
+            (inbox / "failed" / "day.csv").rename(inbox / "day.csv")
+            await until(lambda: names(inbox / "done"))
+
+    asyncio.run(story())
+    assert sorted(host.rows) == [SECOND, 2 * SECOND]
+    assert (inbox / "failed" / "day.csv.why.txt").read_text() == (
+        "1 of 2 rows were refused and the others stored; the first one: not wanted\n"
+    )

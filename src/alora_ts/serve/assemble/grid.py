@@ -54,15 +54,17 @@ class Grid:
 
     def __post_init__(self) -> None:
         if self.step < 1:
-            raise AloraError(f"the step of the rows is {self.step} µs; give at least 1")
+            raise AloraError(f"the step of the rows is {_seconds(self.step)}; give at least 1 µs")
         if not 0 <= self.tolerance <= self.step // 2:
             raise AloraError(
-                f"the tolerance is {self.tolerance} µs; give at most half the step "
-                f"({self.step // 2} µs), or a sample could belong to two rows"
+                f"the tolerance is {_seconds(self.tolerance)}; give at most half the step "
+                f"({_seconds(self.step // 2)}), or a sample could belong to two rows"
             )
         for name in ("hold", "wait", "late", "ahead"):
             if getattr(self, name) < 0:
-                raise AloraError(f"{name} is negative ({getattr(self, name)} µs); give 0 or more")
+                raise AloraError(
+                    f"{name} is negative ({_seconds(getattr(self, name))}); give 0 or more"
+                )
 
     def point(self, time: int) -> int | None:
         """Give the row that a sample serves; None when it is too far from any.
@@ -71,3 +73,7 @@ class Grid:
         """
         nearest = (time + self.step // 2) // self.step * self.step
         return nearest if abs(time - nearest) <= self.tolerance else None
+
+
+def _seconds(micros: int) -> str:
+    return f"{micros / 1e6:g} s"

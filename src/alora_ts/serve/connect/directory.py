@@ -21,7 +21,7 @@ from alora_ts.files import write_atomically
 from alora_ts.serve.connect.payload import read_time
 from alora_ts.serve.connect.settings import DirectorySettings, TimeUnit
 from alora_ts.serve.connect.storing import persist, store
-from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Row
+from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Rejection, Row
 
 __all__ = ["DirectoryConnector"]
 
@@ -93,17 +93,25 @@ class DirectoryConnector:
         """Store a file's rows and put it away."""
         known = frozenset(host.variables(self._settings.source))
         batches = self._read(path, known)
+        count, refused = 0, list[Rejection]()
         try:
             while (rows := await asyncio.to_thread(next, batches, None)) is not None:
                 self._progress.received(len(rows))
-                await store(host, self._progress, rows)
+                count += len(rows)
+                refused += (await store(host, self._progress, rows)).rejected
         except (DataError, OSError) as error:
             self._progress.reject("unreadable file")
             self._progress.enter("connected", str(error))
             _log.warning("%s: %s", self.name, error)
             await asyncio.to_thread(_put_away, path, "failed", str(error))
         else:
-            await asyncio.to_thread(_put_away, path, "done")
+            why = (
+                f"{len(refused)} of {count} rows were refused and the others stored; the first "
+                f"one: {refused[0].reason}"
+                if refused
+                else None
+            )
+            await asyncio.to_thread(_put_away, path, "failed" if refused else "done", why)
         self._seen.pop(path, None)
 
     def _read(self, path: Path, known: frozenset[str]) -> Iterator[list[Row]]:
