@@ -111,7 +111,7 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
         with ServiceProcess(folder / "service", settings) as service:
             _wait_for_subscription(service)
             url = f"{service.url}/api/v1/sources/http/rows"
-            http = HttpProducer(url, times, values["http"], batch=100)
+            http = HttpProducer(url, times, values["http"], batch=200)
             mqtt = MqttProducer(broker.port, "rows", times, values["mqtt"])
             http.start()
             mqtt.start()

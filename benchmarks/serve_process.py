@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -72,7 +73,7 @@ class ServiceProcess:
         assert self._process is not None
         return self._process.pid
 
-    def start(self, *, seconds: float = 90.0) -> None:
+    def start(self, *, seconds: float = 300.0) -> None:
         """Start it and wait until it is ready."""
         run = "from alora_ts.cli.main import run; run()"
         command = [sys.executable, "-c", run, "serve", "--config", str(self._config)]
@@ -85,11 +86,10 @@ class ServiceProcess:
             if self._process.poll() is not None or time.monotonic() > until:
                 self.kill()
                 raise RuntimeError(f"the service did not start:\n{self._log.read_text()[-3000:]}")
-            try:
-                if httpx.get(f"{self.url}/readyz", timeout=5).is_success:
+            with contextlib.suppress(httpx.HTTPError):
+                if httpx.get(f"{self.url}/readyz", timeout=60).is_success:
                     return
-            except httpx.HTTPError:
-                time.sleep(0.05)
+            time.sleep(0.05)
 
     def kill(self) -> None:
         """End it with SIGKILL, as a power cut would."""
