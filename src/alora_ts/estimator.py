@@ -86,6 +86,9 @@ time_norm, causal
         Share of normal rows that may alarm.
     alarms_per_day : float
         For the threshold of that name.
+    drift_memory : int
+        Rows over which the level of the score is followed, so that slow drift does not fill the
+        day with alarms (:mod:`alora_ts.scoring.drift`); 0 keeps the threshold fixed.
     localization : str
         A form of :func:`alora_ts.diagnosis.localize`, "window" for the one built on the attention
         of the moment (slower), or "origin" to rank by where a fault began instead of by what it
@@ -161,8 +164,9 @@ time_norm, causal
         smoothing: int = 2,
         rank_rule: RankRule = "quantile",
         threshold: ThresholdRule = "tail",
-        alarm_share: float = 5e-3,
+        alarm_share: float = 2e-2,
         alarms_per_day: float = 1.0,
+        drift_memory: int = 2000,
         localization: str = "blend",
         localization_top: int = 2,
         localization_memory: int = 10,
@@ -213,6 +217,7 @@ time_norm, causal
         self.threshold = threshold
         self.alarm_share = alarm_share
         self.alarms_per_day = alarms_per_day
+        self.drift_memory = drift_memory
         self.localization = localization
         self.localization_top = localization_top
         self.localization_memory = localization_memory

@@ -47,7 +47,7 @@ class Calibrated:
         *,
         held_back: float = 0.1,
         rule: ThresholdRule = "tail",
-        alarm_share: float = 5e-3,
+        alarm_share: float = 2e-2,
     ) -> None:
         self.detector = detector
         self.held_back = held_back

@@ -24,6 +24,8 @@ class Reading:
     score : float
         Calibrated: more than 1 alarms.
     raw : float
+    drift : float
+        By how much the threshold stood above its normal height: score = raw / (h2 · drift).
     rank : int
     error, localization, expected : ndarray of shape (d,)
     warm_up : bool
@@ -34,6 +36,7 @@ class Reading:
     timestamp: Any
     score: float
     raw: float
+    drift: float
     rank: int
     error: NDArray[np.float64]
     localization: NDArray[np.float64]

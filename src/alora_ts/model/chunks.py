@@ -72,12 +72,20 @@ def score_chunks(
     """
     # The mean over the newest rows reaches further back than one window.
     reach = model.window + model.calibration.rule.smoothing - 1
+    level = model.calibration.level()
     for chunk in prepare_chunks(
         source, model.preparation, window=reach, rows=rows, time=time, progress=progress
     ):
         prepared = chunk.prepared
         values = limit(prepared.values, model.input_limit)
-        score = score_prepared(model, values, prepared.segments, report=lambda _: None)
+        score = score_prepared(
+            model,
+            values,
+            prepared.segments,
+            report=lambda _: None,
+            level=level,
+            answered=chunk.overlap,
+        )
         yield ScoredChunk(chunk.table, score[prepared.rows])
 
 

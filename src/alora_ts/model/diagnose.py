@@ -73,7 +73,8 @@ def diagnose(
     rows = prepared.rows
     observed = standardiser.restore(prepared.values)[rows]
     expected = standardiser.restore(evidence.expected)[rows]
-    score = raw[rows] / calibration.threshold.value
+    drift = calibration.level().follow(raw, evidence.warm_up)
+    score = (raw / (calibration.threshold.value * drift))[rows]
     timestamps = None if prepared.timestamps is None else prepared.timestamps[rows]
     incidents = build_incidents(
         score=score,

@@ -74,6 +74,8 @@ class FitOptions:
             raise AloraError(f"validation_share={self.validation_share} must lie between 0 and 0.9")
         if not 0 <= self.contamination < 0.5:
             raise AloraError(f"contamination={self.contamination} must lie between 0 and 0.5")
+        if self.calibration.drift_memory < 0:
+            raise AloraError("drift_memory must be 0 (for a fixed threshold) or more")
         if self.input_limit <= 0:
             raise AloraError(f"input_limit={self.input_limit} must be positive")
 

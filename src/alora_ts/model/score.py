@@ -9,6 +9,7 @@ from alora_ts.data import Table
 from alora_ts.model.fitted import FittedModel
 from alora_ts.progress import Report
 from alora_ts.scoring import walk
+from alora_ts.scoring.drift import Level
 from alora_ts.scoring.rules import memory_segments
 
 __all__ = ["score", "score_prepared"]
@@ -34,8 +35,14 @@ def score_prepared(
     segments: NDArray[np.integer],
     *,
     report: Report,
+    level: Level | None = None,
+    answered: int = 0,
 ) -> NDArray[np.float64]:
-    """Calibrated score of each prepared row, (M,)."""
+    """Calibrated score of each prepared row, (M,).
+
+    Where rows come in pieces, ``level`` remembers the pieces before, and the first ``answered``
+    rows are ones it has already seen.
+    """
     calibration = model.calibration
     total = np.empty(len(values))
     rank = np.empty(len(values), dtype=np.int16)
@@ -52,5 +59,7 @@ def score_prepared(
         total[part.rows] = calibration.rule.error(residual).sum(1)
         rank[part.rows], warm_up[part.rows] = part.rank, part.warm_up
     raw = calibration.rule.raw(total, rank, memory_segments(segments, warm_up))
+    followed = calibration.level() if level is None else level
     calibrated: NDArray[np.float64] = raw / calibration.threshold.value
+    calibrated[answered:] /= followed.follow(raw[answered:], warm_up[answered:])
     return calibrated

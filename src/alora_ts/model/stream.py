@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Stream:
         self._ring = Ring(model.engine, window=model.window, variables=d)
         self._recent = np.zeros(model.calibration.rule.smoothing)
         self._errors = np.zeros((model.options.localization_memory, d))
+        self._level = model.calibration.level()
         self._last: NDArray[np.float64] | None = None
         self._last_time: np.datetime64 | float | None = None
         self._rows = 0
@@ -74,6 +75,16 @@ class Stream:
         self._rows += 1
         return self._read(self._rows - 1 if time is None else time)
 
+    def follow_from(self, raw_scores: Iterable[float]) -> None:
+        """Set the followed level to what it was after rows with these raw scores.
+
+        For programs that rebuild a stream after a restart: the last
+        ``calibration.drift_memory`` raw scores (warm-up rows left out), oldest first, are enough.
+        """
+        self._level.restart()
+        for raw in raw_scores:
+            self._level.push(raw)
+
     def _read(self, timestamp: Any) -> Reading:
         model, rule = self._model, self._model.calibration.rule
         expected, attention = self._ring.look()
@@ -85,10 +96,14 @@ class Stream:
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, full))
         remembered = _remember(self._errors, error[0], full)
+        drift = self._level.factor
+        if full >= 1:
+            self._level.push(raw)
         return Reading(
             timestamp=timestamp,
-            score=raw / model.calibration.threshold.value,
+            score=raw / (model.calibration.threshold.value * drift),
             raw=raw,
+            drift=drift,
             rank=int(rank[0]),
             error=error[0],
             localization=localize_rows(model, remembered[None], lambda _: self._ring.rows[None])[0],

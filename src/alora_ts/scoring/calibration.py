@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.windows import plan_windows
 from alora_ts.progress import Report
+from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.engine import Engine
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
@@ -19,7 +20,7 @@ from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshol
 __all__ = ["Calibration", "CalibrationOptions", "calibrate"]
 
 _ROWS_EACH = 6000
-"""Rows looked at on either side of the border between training and held-back rows."""
+"""Rows looked at of the training rows, spread over all of them, and of the held-back rows."""
 
 _SCALE_FLOOR = 0.3
 
@@ -33,8 +34,9 @@ class CalibrationOptions:
     smoothing: int = 2
     rank_rule: RankRule = "quantile"
     threshold: ThresholdRule = "tail"
-    alarm_share: float = 5e-3
+    alarm_share: float = 2e-2
     alarms_per_day: float = 1.0
+    drift_memory: int = 2000
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Calibration:
         h2.
     rows, held_back_rows : int
         How many rows h1 and the scales, and how many the threshold, rest on.
+    normal : tuple of float
+        Quantiles of the raw scores the threshold rests on.
+    drift_memory : int
+        Rows over which their level is followed; 0 keeps the threshold where it is.
     """
 
     rank_level: float
@@ -58,6 +64,12 @@ class Calibration:
     threshold: Threshold
     rows: int
     held_back_rows: int
+    normal: tuple[float, ...] = (0.0,)
+    drift_memory: int = 0
+
+    def level(self) -> Level:
+        """A fresh follower of the scores' level."""
+        return Level(self.normal, memory=self.drift_memory)
 
     def to_dict(self) -> dict[str, Any]:
         """In a form JSON can hold."""
@@ -74,6 +86,9 @@ class Calibration:
             threshold=Threshold(**saved["threshold"]),
             rows=saved["rows"],
             held_back_rows=saved["held_back_rows"],
+            # Models saved before the level was followed have a fixed threshold.
+            normal=tuple(saved.get("normal", (0.0,))),
+            drift_memory=saved.get("drift_memory", 0),
         )
 
 
@@ -88,7 +103,7 @@ def calibrate(
     rows_per_day: float | None,
     report: Report,
 ) -> Calibration:
-    """Measure normal behaviour on rows around the border between training and held-back rows.
+    """Measure normal behaviour on training rows from everywhere and on held-back rows.
 
     Parameters
     ----------
@@ -112,19 +127,17 @@ def calibrate(
 
     Notes
     -----
-    h1 and the scales use both sides of the border, because one stretch alone may be unusually
-    quiet. h2 uses held-back rows only: on rows the network was trained on, scores are lower than
-    they will be on new ones.
+    h1 and the scales use both kinds of rows, because one stretch alone may be unusually quiet or of
+    one kind only. h2 uses held-back rows only: on rows the network was trained on, scores are
+    lower than they will be on new ones.
     """
-    begin = max(0, held_back_from - _ROWS_EACH)
-    end = min(len(values), held_back_from + _ROWS_EACH)
-    part = values[begin:end]
-    its_segments = None if segments is None else segments[begin:end]
-    plan = plan_windows(len(part), window, its_segments)
-    residual = np.empty((len(plan.ends), part.shape[1]))
+    whole = plan_windows(len(values), window, segments)
+    chosen = _choose(whole.ends, held_back_from)
+    plan = replace(whole, ends=whole.ends[chosen], starts=whole.starts[chosen])
+    residual = np.empty((len(plan.ends), values.shape[1]))
     sigma = np.empty((len(plan.ends), window), dtype=np.float32)
-    for chunk in engine.chunks(part, plan, report, task="calibrating"):
-        residual[chunk.windows] = part[plan.ends[chunk.windows]] - chunk.expected
+    for chunk in engine.chunks(values, plan, report, task="calibrating"):
+        residual[chunk.windows] = values[plan.ends[chunk.windows]] - chunk.expected
         sigma[chunk.windows] = singular_values(chunk.attention)
     rank_level = choose_rank_level(sigma, rule=options.rank_rule)
     rank = (sigma > rank_level).sum(1)
@@ -135,14 +148,14 @@ def calibrate(
         smoothing=options.smoothing,
     )
     # The first window that ends among the held-back rows still begins before them, as in use.
-    held_back = plan.ends + begin >= held_back_from
+    held_back = plan.ends >= held_back_from
     if not held_back.any():
         held_back[:] = True
     ends = plan.ends[held_back]
     raw = rule.raw(
         rule.error(residual[held_back]).sum(1),
         rank[held_back],
-        None if its_segments is None else its_segments[ends],
+        None if segments is None else segments[ends],
     )
     threshold = choose_threshold(
         raw,
@@ -151,7 +164,23 @@ def calibrate(
         alarms_per_day=options.alarms_per_day,
         rows_per_day=rows_per_day,
     )
-    return Calibration(rank_level, rule, threshold, len(plan.ends), int(held_back.sum()))
+    return Calibration(
+        rank_level,
+        rule,
+        threshold,
+        rows=len(plan.ends),
+        held_back_rows=int(held_back.sum()),
+        normal=summarise(raw),
+        drift_memory=options.drift_memory,
+    )
+
+
+def _choose(ends: NDArray[np.intp], held_back_from: int) -> NDArray[np.intp]:
+    """Which windows to look at: some that end in training rows, then the first held-back ones."""
+    border = int(np.searchsorted(ends, held_back_from))
+    count = min(border, _ROWS_EACH)
+    spread = np.linspace(0, border - 1, count).round().astype(np.intp)
+    return np.concatenate([spread, np.arange(border, min(len(ends), border + _ROWS_EACH))])
 
 
 def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:

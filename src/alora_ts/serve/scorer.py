@@ -20,8 +20,14 @@ from alora_ts.serve.source import Source
 from alora_ts.serve.store.cells import pack_detail, unpack_cells, unpack_detail
 from alora_ts.serve.store.incidents import incidents_from, last_incident_before, save_incident
 from alora_ts.serve.store.outbox import post
-from alora_ts.serve.store.rows import RowBlock, read_readings, rows_from, save_readings
-from alora_ts.serve.store.sources import scored_until, scoring_state
+from alora_ts.serve.store.rows import (
+    RowBlock,
+    raw_scores_before,
+    read_readings,
+    rows_from,
+    save_readings,
+)
+from alora_ts.serve.store.sources import active_model, scored_until, scoring_state
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import refresh_summary
 from alora_ts.serve.tracker import Moment, Tracker
@@ -118,6 +124,7 @@ class Scorer:
         self._stream, block = replay(
             connection, self._model, source.id, len(self._places), self._columns, until=start
         )
+        self._stream.follow_from(self._raw_scores(connection, start))
         self._next = start
         self._bucket = self._bucket_of(int(block.times[-1])) if len(block) else None
         options = fitted.options
@@ -159,6 +166,17 @@ class Scorer:
             tracker=self._tracker,
         )
 
+    def _raw_scores(self, connection: Connection, start: int) -> list[float]:
+        """What the active model said of the last rows; another model's scores are no measure."""
+        active = active_model(connection, self._source.id)
+        return raw_scores_before(
+            connection,
+            self._source.id,
+            end=start,
+            arrived=0 if active is None else active.at_us,
+            limit=self._model.model_.calibration.drift_memory,
+        )
+
     def _push(self, block: RowBlock) -> list[Reading]:
         assert self._stream is not None
         values = block.values[:, self._columns]
@@ -177,7 +195,7 @@ class Scorer:
         for time, values, reading in zip(
             block.times.tolist(), block.values[:, self._columns], readings, strict=True
         ):
-            score = reading.raw / threshold
+            score = reading.raw / (threshold * reading.drift)
             records.append(
                 {
                     "source_id": source.id,

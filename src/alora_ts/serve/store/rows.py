@@ -23,6 +23,7 @@ __all__ = [
     "known_times",
     "last_arrival",
     "newest_time",
+    "raw_scores_before",
     "read_readings",
     "rows_before",
     "rows_from",
@@ -151,6 +152,31 @@ def count_rows(connection: Connection, source: int) -> int:
 def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> None:
     """Keep readings; later ones of the same row replace earlier ones."""
     upsert(connection, readings, records)
+
+
+def raw_scores_before(
+    connection: Connection, source: int, *, end: int, arrived: int, limit: int
+) -> list[float]:
+    """The last raw scores before ``end`` of rows that came since ``arrived``, oldest first.
+
+    Warm-up rows are left out.
+    """
+    query = (
+        select(readings.c.raw)
+        .join(
+            rows,
+            and_(rows.c.source_id == readings.c.source_id, rows.c.time_us == readings.c.time_us),
+        )
+        .where(
+            readings.c.source_id == source,
+            readings.c.time_us < end,
+            readings.c.warm_up.is_(False),
+            rows.c.arrived_us >= arrived,
+        )
+        .order_by(readings.c.time_us.desc())
+        .limit(limit)
+    )
+    return [float(raw) for raw in connection.scalars(query)][::-1]
 
 
 def read_readings(

@@ -1,0 +1,106 @@
+"""Follows the slow drift of a score's level, so that alarms keep the rate that was asked for.
+
+A system in use is rarely quite the system of the training data: after a release, a season, a
+repair, every score is a little higher, and a fixed threshold alarms at many times the rate it was
+set for. An anomaly lifts the scores of its own rows; drift lifts all of them, the lowest included.
+So the level that is followed is a low quantile of the scores of the last rows: an incident must
+fill nearly all of them before it moves. The threshold rises with the square root of the level (a
+squared residual grows with the square of the deviation) and never sinks below the one that normal
+data gave.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Level", "summarise"]
+
+_QUANTILE = 0.1
+_SUMMARY = 101
+_TINY = 1e-12
+
+
+def summarise(scores: NDArray[np.floating]) -> tuple[float, ...]:
+    """Evenly spaced quantiles of normal scores, for :class:`Level` to begin with.
+
+    Examples
+    --------
+    >>> summarise(np.arange(201.0))[:3]
+    (0.0, 2.0, 4.0)
+    """
+    return tuple(np.quantile(scores, np.linspace(0, 1, _SUMMARY)).tolist())
+
+
+class Level:
+    """How much higher scores have been lately than on normal data.
+
+    Parameters
+    ----------
+    normal : sequence of float
+        Quantiles of the scores of normal rows, as :func:`summarise` gives them. They stand for
+        the rows before the first.
+    memory : int
+        How many rows are looked back on; 0 follows nothing.
+
+    Examples
+    --------
+    >>> level = Level(summarise(np.linspace(1, 2, 50)), memory=10)
+    >>> factors = level.follow(np.full(30, 1.5), np.zeros(30, dtype=bool))
+    >>> round(float(factors[-1]), 2)  # a tenth of normal rows lie below 1.18
+    1.13
+    """
+
+    def __init__(self, normal: Sequence[float], *, memory: int) -> None:
+        self._normal = normal
+        self._memory = memory
+        self._at = int(_QUANTILE * memory)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the rows seen."""
+        spread = np.linspace(0, 1, self._memory + 2)[1:-1]
+        known = np.linspace(0, 1, len(self._normal))
+        filled = np.interp(spread, known, self._normal)
+        self._sorted: list[float] = filled.tolist()
+        # The rows that stand for the past leave in an order that keeps their distribution.
+        order = np.random.default_rng(0).permutation(self._memory)
+        self._recent = deque(filled[order].tolist())
+        self._usual = max(self._sorted[self._at], _TINY) if self._memory else 1.0
+
+    @property
+    def factor(self) -> float:
+        """By how much the threshold stands above its normal height; at least 1."""
+        if self._memory == 0:
+            return 1.0
+        return math.sqrt(max(1.0, self._sorted[self._at] / self._usual))
+
+    def push(self, score: float) -> None:
+        """Take one more row's raw score in and let the oldest go."""
+        if self._memory == 0:
+            return
+        oldest = self._recent.popleft()
+        del self._sorted[bisect_left(self._sorted, oldest)]
+        insort(self._sorted, score)
+        self._recent.append(score)
+
+    def follow(
+        self, scores: NDArray[np.floating], warm_up: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """The factor of each row, as it was before the row came, (N,).
+
+        Warm-up rows are judged like the others and remembered by no one.
+        """
+        factors = np.ones(len(scores))
+        if self._memory == 0:
+            return factors
+        for at, (score, early) in enumerate(zip(scores.tolist(), warm_up.tolist(), strict=True)):
+            factors[at] = self.factor
+            if not early:
+                self.push(score)
+        return factors
