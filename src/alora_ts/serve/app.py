@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
-from alora_ts.serve.api import detect, docs, events, health, incidents, models, rows, sources
+from alora_ts.serve.api import detect, docs, events, fits, health, incidents, models, rows, sources
 from alora_ts.serve.api.problems import add_handlers
 from alora_ts.serve.guard import Guard
 from alora_ts.serve.limits import BodyLimit
@@ -49,7 +49,7 @@ def create_app(service: Service) -> FastAPI:
     )
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, models, detect, events, health):
+    for part in (sources, rows, incidents, models, detect, fits, events, health):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)

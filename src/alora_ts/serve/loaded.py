@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import threading
 from collections import OrderedDict
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadedModels", "UnknownModelError", "describe_model", "read_model"]
 
 _KEPT = 64
+_LONGEST = 10_000
 
 
 class UnknownModelError(NotFoundError):
@@ -38,15 +40,35 @@ def read_model(file: bytes) -> ALoRa:
         place = Path(folder) / "model.alora"
         place.write_bytes(file)
         try:
-            return load(place)
+            model = load(place)
+            _try(model)
+            return model
         except ArtifactError as error:
             # The temporary place says nothing to whoever sent the bytes.
             raise ArtifactError(str(error).replace(str(place), "the file")) from error
-        except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise ArtifactError(
                 f"the file is no usable model of alora-ts ({type(error).__name__}); give a file "
                 "written by `alora-ts fit` or ALoRa.save"
             ) from error
+
+
+def _try(model: ALoRa) -> None:
+    """Score one ordinary row, so that a model that cannot work is found before it is used."""
+    fitted = model.model_
+    memory = max(fitted.calibration.rule.smoothing, fitted.options.localization_memory)
+    if not (1 < fitted.window <= _LONGEST and 0 < memory <= _LONGEST):
+        raise ArtifactError(f"the file has a window or memory beyond {_LONGEST:,} rows")
+    reading = model.stream().push(fitted.preparation.standardiser.center)
+    if not math.isfinite(reading.score):
+        raise ArtifactError("the file holds a model whose scores are not finite; fit it again")
 
 
 def describe_model(estimator: ALoRa) -> dict[str, Any]:

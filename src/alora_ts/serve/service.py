@@ -13,6 +13,7 @@ from alora_ts.serve.bus import Bus, News
 from alora_ts.serve.cells import RowError
 from alora_ts.serve.crew import Crew
 from alora_ts.serve.describe import show_reading
+from alora_ts.serve.fits import Fits
 from alora_ts.serve.ingest import Ingest
 from alora_ts.serve.interface import Receipt, Row
 from alora_ts.serve.loaded import LoadedModels
@@ -59,6 +60,7 @@ class Service:
         self.closing = asyncio.Event()
         self.settings_error: str | None = None
         self.tasks = Tasks(self)
+        self.fits = Fits(self)
         self.crew = Crew(self._step, workers=settings.workers)
         self.registry = Registry(
             self.store,
@@ -150,7 +152,8 @@ class Service:
         for name, path in settings.models.items():
             await asyncio.to_thread(self.registry.import_file, name, path)
         self.settings = settings
-        if (settings.connect, settings.notify) != (old.connect, old.notify):
+        shared = ("connect", "notify", "recalibrate_every")
+        if any(getattr(settings, name) != getattr(old, name) for name in shared):
             fresh = Tasks(self)
             try:
                 fresh.prepare()
@@ -171,6 +174,7 @@ class Service:
     def close(self) -> None:
         """Finish what is at work and let go of the store."""
         self.bus.attach(None)
+        self.fits.close()
         self.crew.close()
         self.store.close()
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from alora_ts.errors import AloraError
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.notify import Dispatcher, build_channels
 from alora_ts.serve.store.outbox import StoredOutbox
@@ -48,6 +49,21 @@ class Tasks:
             self._begin(f"connector {connector.name}", connector.run(self._service))
         if self._channels:
             self._begin("notifications", Dispatcher(outbox, self._channels).run())
+        if self._service.settings.recalibrate_every > 0:
+            self._begin("recalibration", self._recalibrate())
+
+    async def _recalibrate(self) -> None:
+        """Recalibrate every source now and then; one that cannot be yet is left alone."""
+        from alora_ts.serve.recalibration import recalibrate
+
+        while True:
+            await asyncio.sleep(self._service.settings.recalibrate_every * 3600)
+            for source in self._service.sources.all():
+                try:
+                    done = await asyncio.to_thread(recalibrate, self._service, source)
+                    _log.info("recalibrated %s: %s", source.name, done["note"])
+                except AloraError as error:
+                    _log.info("did not recalibrate %s: %s", source.name, error)
 
     async def stop(self) -> None:
         """End all tasks and wait for them."""

@@ -35,11 +35,14 @@ class Store:
 
     Attributes
     ----------
+    address : str
+        As it was given, with its password: not to be shown.
     writer : Writer
         All writes go through it.
     """
 
     def __init__(self, address: str, *, exclusive: bool = True) -> None:
+        self.address = address
         self.url = store_url(address)
         self._writing, self._reading = make_engines(self.url)
         self._held: Any = None

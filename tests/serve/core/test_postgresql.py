@@ -1,0 +1,149 @@
+"""The same service over PostgreSQL, a real one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sqlalchemy import create_engine, text
+
+from alora_ts import ALoRa
+from alora_ts.errors import AloraError
+from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.store import Store
+from alora_ts.serve.tokens import TokenBook, make_token
+from tests.conftest import need_program
+from tests.serve.core import plant
+from tests.serve.core.conftest import Plant
+from tests.serve.core.test_crash import free_port
+
+
+def program(name: str) -> str:
+    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return str(found[-1]) if found else need_program(name)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    # The server's user must reach its folder, which pytest's own folders do not allow.
+    folder = Path("/tmp") / f"alora-pg-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    as_user: list[str] = []
+    if os.geteuid() == 0:
+        as_user = [need_program("runuser"), "-u", "postgres", "--"]
+        shutil.chown(folder, "postgres")
+    port = free_port()
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+
+    def run(*command: str) -> None:
+        subprocess.run([*as_user, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+    try:
+        run(program("initdb"), "-D", f"{folder}/db", "-A", "trust", "-U", "alora", "--no-sync")
+        run(
+            program("pg_ctl"),
+            "-D",
+            f"{folder}/db",
+            "-w",
+            "-l",
+            f"{folder}/log",
+            "-o",
+            options,
+            "start",
+        )
+        try:
+            yield f"postgresql://alora:s3cret@127.0.0.1:{port}/postgres"
+        finally:
+            run(program("pg_ctl"), "-D", f"{folder}/db", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_rows_scores_incidents_and_restart(
+    serve: Callable[[Settings], Plant], settings: Settings, model: ALoRa, database: str
+) -> None:
+    table = plant.values(700, seed=3)
+    table[120:140, 1] += 60
+    rows = plant.rows(table)
+    settings = settings.model_copy(update={"store": database})
+    first = serve(settings)
+    first.send(rows[:130])
+    first.send(rows[:50] + rows[200:])
+    first.settle()
+    with pytest.raises(AloraError, match="in use"):
+        Store(database)
+    first.client.__exit__(None, None, None)
+    second = serve(settings)
+    receipt = second.send(rows)
+    assert (receipt["accepted"], receipt["duplicates"], receipt["late"]) == (70, 630, 70)
+    assert_allclose(
+        second.scores()[8:],
+        model.score(plant.frame(table), progress=False)[8:],
+        rtol=2e-4,
+        atol=1e-6,
+    )
+    found = second.client.get("/api/v1/incidents").json()["items"]
+    culprits = [one["culprits"][0]["variable"] for one in found]
+    assert "level" in culprits
+    verdict = second.client.post(
+        f"/api/v1/incidents/{found[0]['id']}/feedback", json={"verdict": "normal"}
+    )
+    assert verdict.status_code == 200
+    assert second.client.post("/api/v1/sources/plant/recalibrate").status_code == 200
+    assert second.client.get("/api/v1/sources/plant/drift").json()["inputs"]
+    series = second.client.get("/api/v1/sources/plant/series?signals=flow&points=50").json()
+    assert np.isfinite(series["score"]["v"]).all()
+    health = second.client.get("/api/v1/health").json()
+    assert health["store"]["kind"] == "postgresql"
+    assert "s3cret" not in str(health)
+    assert health["store"]["bytes"] > 0
+
+
+def test_tokens_and_foreign_schemas(database: str) -> None:
+    store = Store(database, exclusive=False)
+    try:
+        token = make_token(store, name="n", role="write")
+        role = TokenBook(store).role_of(token)
+        assert role is not None
+        assert role[1] == "write"
+        later = text("UPDATE alembic_version SET version_num = '9999'")
+        store.writer.run(lambda connection: connection.execute(later) and None)
+    finally:
+        store.close()
+    with pytest.raises(AloraError, match="schema 9999"):
+        Store(database, exclusive=False)
+
+
+def test_an_absent_server_is_named_without_its_password() -> None:
+    with pytest.raises(AloraError, match="cannot open the store") as caught:
+        Store(f"postgresql://alora:s3cret@127.0.0.1:{free_port()}/x")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_the_migrations_make_the_schema(database: str, tmp_path: Path) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from alora_ts.serve.store.engines import make_engines, store_url
+    from alora_ts.serve.store.migrate import migrate
+    from alora_ts.serve.store.schema import metadata
+
+    engine = create_engine(store_url(database))
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    for address in (str(tmp_path / "s.db"), database):
+        writing, reading = make_engines(store_url(address))
+        migrate(writing)
+        with writing.begin() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            assert compare_metadata(context, metadata) == []
+        writing.dispose()
+        reading.dispose()

@@ -1,0 +1,108 @@
+"""Settings: read from three places, refused with their place, changed while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from alora_ts.serve.service import Service
+from alora_ts.serve.settings import Settings
+from alora_ts.serve.settings_file import PREFIX, SettingsError, read_settings
+
+FILE = """\
+# A comment
+port = 9000
+late_limit = 10
+
+[models]
+plant = "plant.alora"
+
+[[notify.webhook]]
+name = "pager"
+url = "http://127.0.0.1:9/"
+
+[[notify.webhook]]
+name = "second"
+url = "http://127.0.0.1:9/"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "serve.toml"
+    file.write_text(text)
+    return file
+
+
+def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:
+    file = write(tmp_path, FILE)
+    environment = {PREFIX + "PORT": "9001", PREFIX + "LATE_LIMIT": "20", "HOME": "/x"}
+    found = read_settings(
+        file, flags={"port": 9002, "models": {"b": "b.alora"}}, environment=environment
+    )
+    assert (found.port, found.late_limit) == (9002, 20)
+    # A path in the file is meant from the file's folder, one in a flag from where one stands.
+    assert found.models == {"plant": tmp_path / "plant.alora", "b": Path("b.alora")}
+    assert [section.name for section in found.notify.webhook] == ["pager", "second"]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "what"),
+    [
+        (("port = 9000", "port = 70000"), 2, "less than or equal"),
+        (("port = 9000", "prot = 9000"), 2, "did you mean 'port'"),
+        (("late_limit = 10", 'late_limit = "soon"'), 3, "valid number"),
+        (('plant = "', '"../x" = "'), 5, "cannot name a source"),
+        (('name = "second"', 'nmae = "second"'), 13, "no such setting"),
+        (('url = "http://127.0.0.1:9/"\n\n', "\n"), 8, "required"),
+        (("port = 9000", "port = = 9000"), 2, "no TOML"),
+    ],
+)
+def test_errors_name_the_line(
+    tmp_path: Path, change: tuple[str, str], line: int, what: str
+) -> None:
+    text = FILE.replace(*change, 1)
+    assert text != FILE
+    with pytest.raises(SettingsError) as caught:
+        read_settings(write(tmp_path, text), environment={})
+    assert f"line {line}" in str(caught.value)
+    assert what in str(caught.value)
+
+
+def test_errors_name_variable_and_flag() -> None:
+    with pytest.raises(SettingsError, match="ALORA_TS_SERVE_PORT"):
+        read_settings(None, environment={PREFIX + "PORT": "x"})
+    with pytest.raises(SettingsError, match="--port"):
+        read_settings(None, flags={"port": -1}, environment={})
+    with pytest.raises(SettingsError, match="did you mean 'store'"):
+        read_settings(None, environment={PREFIX + "STOER": "x"})
+    with pytest.raises(SettingsError, match="No such file"):
+        read_settings(Path("absent.toml"), environment={})
+
+
+def test_no_value_is_repeated(tmp_path: Path) -> None:
+    text = '[[connect.mqtt]]\nname = "a"\nsource = "b"\nhost = "h"\npassword = ["s3cret"]\n'
+    with pytest.raises(SettingsError) as caught:
+        read_settings(write(tmp_path, text), environment={})
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_reload_takes_all_or_nothing(settings: Settings) -> None:
+    async def run() -> None:
+        service = Service(settings)
+        async with service.running():
+            await service.reload(settings.model_copy(update={"late_limit": 5.0}))
+            assert service.settings.late_limit == 5.0
+            for change in ({"port": 1}, {"models": {"other": Path("absent.alora")}}):
+                kept = service.settings
+                with pytest.raises(Exception, match=r"restart|absent"):
+                    await service.reload(kept.model_copy(update={**change, "late_limit": 6.0}))
+                assert service.settings is kept
+            found = Settings.model_validate(
+                {"notify": {"webhook": [{"name": "p", "url": "http://127.0.0.1:9/"}]}}
+            )
+            await service.reload(service.settings.model_copy(update={"notify": found.notify}))
+            assert service.channels() == ["p"]
+
+    asyncio.run(run())
