@@ -24,6 +24,7 @@ SIGNALS = ("inlet_flow", "pump_power", "pump_vibration", "tank_level <m>", "tank
 STEP = dt.timedelta(seconds=10)
 # Rows of the fault in which a pump shakes and its power drops.
 FAULT = slice(420, 460)
+COMMAND = (sys.executable, "-c", "from alora_ts.cli.main import run; run()")
 
 
 def measure(rows: int, *, seed: int, fault: slice = slice(0)) -> np.ndarray:
@@ -107,12 +108,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def make_token(folder: Path, role: str) -> str:
+    """`alora-ts token create` for a service that keeps its files in ``folder``."""
+    command = [*COMMAND, "token", "create", "--role", role, "--folder", str(folder)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 @contextmanager
 def serving(folder: Path, model: Path, *, port: int | None = None, token: str | None = None) -> Any:
     """`alora-ts serve` in a process of its own."""
     port = port or free_port()
     command = [
-        sys.executable, "-c", "from alora_ts.cli.main import run; run()", "serve",
+        *COMMAND, "serve",
         "--model", f"plant={model}", "--folder", str(folder), "--port", str(port),
     ]  # fmt: skip
     with (folder.parent / f"{folder.name}.log").open("a") as log:

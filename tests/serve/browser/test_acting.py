@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.serve.browser.plant import SIGNALS, STEP, measure, now, rows_until, serving
+from tests.serve.browser.plant import SIGNALS, STEP, make_token, measure, now, rows_until, serving
 from tests.serve.browser.watching import Watched, drawn, open_page
 
 
@@ -193,4 +193,55 @@ def test_the_service_goes_and_comes_back(watched, plant_model, tmp_path):
         page.wait_for_selector("text=No connector is configured.")
     assert time.monotonic() - started < 90
     watched.forgive("ERR_")
+    assert watched.complaints == []
+
+
+def test_training_comparison_and_activation(watched, plant_model, tmp_path):
+    page = watched.page
+    with serving(tmp_path / "data", plant_model) as running:
+        running.post(rows_until(now() - 100 * STEP))
+        page.goto(f"{running.url}/#/models")
+        page.fill("#fit-name", "retrained")
+        page.click("text=Start training")
+        page.wait_for_selector(".fits progress")
+        page.wait_for_selector(".fits li[data-state=done]", timeout=200_000)
+        assert "They agree on" in page.locator(".fits").inner_text()
+        page.click(".fits button:has-text('Activate')")
+        page.wait_for_selector("text=The new model is active.")
+        page.click(".incident-list a:has-text('retrained')")
+        page.wait_for_selector("h1:has-text('retrained')")
+        page.click("button:has-text('Roll back')")
+        page.wait_for_selector("text=plant is back at its model before.")
+        page.wait_for_selector("button:has-text('Activate')")
+    assert watched.complaints == []
+
+
+def test_a_token_is_asked_for_and_kept_in_the_tab(watched, plant_model, tmp_path):
+    page, folder = watched.page, tmp_path / "data"
+    token = make_token(folder, "write")
+    with serving(folder, plant_model, token=token) as running:
+        running.post(rows_until(now() - 100 * STEP, rows=60))
+        page.goto(running.url)
+        page.wait_for_selector("dialog")
+        page.fill("#token", "wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=The service refused that token.")
+        page.fill("#token", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".source .spark")
+        page.wait_for_selector("#link-state[data-state=live]")
+        assert page.locator("dialog").count() == 0
+        page.reload()
+        page.wait_for_selector(".source .spark")
+        # What needs a higher role is refused with a word, not with a new question.
+        page.click(".source")
+        page.click("text=Recalibrate the alarm level")
+        page.wait_for_selector(".toast.hot >> text=needs the role admin")
+        page.click("nav >> text=Health")
+        page.click("text=Forget the access token")
+        page.reload()
+        page.wait_for_selector("dialog")
+        assert page.evaluate("document.cookie + JSON.stringify(localStorage)") == "{}"
+    for expected in ("401", "403", "429", "ERR_"):
+        watched.forgive(expected)
     assert watched.complaints == []

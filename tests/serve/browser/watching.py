@@ -63,7 +63,12 @@ def drawn(page: Any, selector: str) -> None:
           const style = getComputedStyle(document.documentElement);
           const hex = style.getPropertyValue("--blue").trim().slice(1);
           const [r, g, b] = [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const { width, height } = canvas;
+          if (!width || !height) return false;
+          // A copy, because reading the chart's own canvas would make it slower.
+          const copy = new OffscreenCanvas(width, height).getContext("2d");
+          copy.drawImage(canvas, 0, 0);
+          const { data } = copy.getImageData(0, 0, width, height);
           let found = 0;
           for (let i = 0; i < data.length; i += 4) {
             const near = [r, g, b].every((v, at) => Math.abs(data[i + at] - v) < 10);

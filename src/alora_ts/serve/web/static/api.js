@@ -1,7 +1,9 @@
 // The one place that talks to the service.
-import { askToken, forget, token } from "./token.js";
+import { askToken, asked, forget, token } from "./token.js";
 
 const ROOT = "/api/v1";
+// How often to wait where the service says that it is asked too much.
+const PATIENCE = 5;
 
 export class ApiError extends Error {
   constructor(status, { code = "error", message, hint = "" }) {
@@ -20,7 +22,9 @@ function address(path, query) {
 
 /** A response of the API; asks for a token, as often as it takes, where the service wants one. */
 export async function request(path, { method = "GET", query, body, type, signal, headers = {} } = {}) {
-  for (;;) {
+  for (let tries = 0; ; tries += 1) {
+    // While someone is typing a token, asking without one would only be refused.
+    await asked();
     const sent = token();
     const all = { ...headers };
     if (sent) all.authorization = `Bearer ${sent}`;
@@ -45,8 +49,22 @@ export async function request(path, { method = "GET", query, body, type, signal,
       if (sent) forget();
       if (await askToken({ refused: Boolean(sent) })) continue;
     }
+    if (answer.status === 429 && tries < PATIENCE) {
+      await pause(1000 * (Number(answer.headers.get("retry-after")) || 1), signal);
+      continue;
+    }
     throw await told(answer);
   }
+}
+
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("left", "AbortError"));
+    });
+  });
 }
 
 async function told(answer) {

@@ -11,6 +11,9 @@ export const failed = (error, again) => h("div", { class: "state failed", role: 
   h("p", {}, h("b", {}, error.message)), error.hint ? h("p", { class: "soft" }, error.hint) : null,
   again ? h("button", { type: "button", on: { click: again } }, "Try again") : null);
 
+// What a link or button is known by, so that the focus finds its successor.
+const handle = (element) => element.getAttribute("href") ?? element.getAttribute("aria-label") ?? element.textContent;
+
 /**
  * Fill `place` with what `load(signal)` makes; returns a function that does it again without
  * flicker. The signal ends when what was made is replaced or the page is left.
@@ -25,7 +28,9 @@ export function fill(place, load, { signal, what } = {}) {
     try {
       const made = await load(round.signal);
       if (round !== newest || signal.aborted) { round.abort(); return; }
+      const focused = place.contains(document.activeElement) ? handle(document.activeElement) : null;
       place.replaceChildren(...[made].flat().filter(Boolean));
+      if (focused) [...place.querySelectorAll("a, button")].find((one) => handle(one) === focused)?.focus();
       shown?.abort();
       shown = round;
     } catch (error) {

@@ -32,6 +32,9 @@ export function forget() {
 
 let asking = null;
 
+/** Resolves when no question is open. */
+export const asked = () => asking ?? Promise.resolve(true);
+
 /** Ask once, however many requests wait; resolves to whether a token was given. */
 export function askToken({ refused }) {
   asking ??= ask(refused).finally(() => { asking = null; });

@@ -2,47 +2,56 @@
 import { api, enc } from "../api.js";
 import { button, card, h } from "../dom.js";
 import { live } from "../events.js";
-import { number, percent, words } from "../numbers.js";
+import { number, percent, times, whole } from "../numbers.js";
 import { attempt, empty, fill } from "../states.js";
+import { parse, when } from "../times.js";
 
-const RUNNING = new Set(["queued", "pending", "running", "starting", "comparing"]);
+const RUNNING = new Set(["waiting", "running"]);
 
 export function fits(signal, changed) {
   const place = h("div", {});
   let running = false;
   const refresh = fill(place, async () => {
-    const found = await api("/fits", { signal }), runs = found.items ?? found;
+    const [runs, sources] = await Promise.all([api("/fits", { signal }), api("/sources", { signal })]);
+    const active = new Set(sources.map(({ model_id }) => model_id));
     running = runs.some(({ state }) => RUNNING.has(state));
     if (!runs.length) return empty("No training so far.");
-    return h("ul", { class: "fits" }, runs.slice(0, 10).map((run) => item(run, signal, () => { refresh(); changed(); })));
+    return h("ul", { class: "fits" }, runs.slice(0, 10).map((run) => item(run, active.has(run.model_id), signal, () => { refresh(); changed(); })));
   }, { signal });
-  live.addEventListener("fit", refresh, { signal });
-  // Events carry the progress; asking now and then covers a broken line.
-  const timer = setInterval(() => { if (running) refresh(); }, 3000);
+  // A fit reports many times a second; once is enough for a bar to move.
+  let news = false;
+  live.addEventListener("fit", () => { news = true; }, { signal });
+  const timer = setInterval(() => { if (news || running) { news = false; refresh(); } }, 1000);
   signal.addEventListener("abort", () => clearInterval(timer));
   return { element: card("Training runs", null, place), refresh };
 }
 
-function item(run, signal, done) {
+function item(run, active, signal, done) {
   const act = (text, method, path, said, props) => button(text, async () => {
     if (await attempt(() => api(path, { method, signal }), said)) done();
   }, props);
-  const path = `/fits/${enc(run.id)}`, bar = h("progress", { max: "1", value: String(run.progress ?? 0), "aria-label": "Progress" });
-  const finished = run.state === "finished" || run.state === "done";
+  const path = `/fits/${enc(run.id)}`, bar = h("progress", { max: "1", value: String(run.progress), "aria-label": "Progress" });
   return h("li", { data: { state: run.state } },
-    h("div", { class: "who" }, h("b", {}, run.name ?? `${run.source ?? "model"} ${run.id}`), h("span", { class: "grade" }, run.state)),
-    RUNNING.has(run.state) ? [bar, h("span", { class: "soft" }, ` ${percent(run.progress ?? 0)} ${run.message ?? ""}`)]
-      : run.message ? h("p", { class: "soft" }, run.message) : null,
+    h("div", { class: "who" }, h("b", {}, run.name), h("span", { class: active ? "grade open" : "grade" }, active ? "active" : run.state)),
+    h("p", { class: "soft" }, `${run.source}: `, when(parse(run.start)), " to ", when(parse(run.end)),
+      run.model_id ? [" · ", h("a", { href: `#/models/${enc(run.model_id)}` }, "the model")] : null),
+    RUNNING.has(run.state) ? [bar, h("span", { class: "soft" }, ` ${percent(run.progress)} ${run.message}`)]
+      : run.message ? h("p", { class: run.state === "failed" ? "failed" : "soft" }, run.message) : null,
     run.comparison ? comparison(run.comparison) : null,
     h("div", { class: "tools" },
-      finished ? act("Activate", "POST", `${path}/activate`, "The new model is active.", { class: "primary" }) : null,
+      run.state === "done" && !active ? act("Activate", "POST", `${path}/activate`, "The new model is active.", { class: "primary" }) : null,
       RUNNING.has(run.state) ? act("Cancel", "DELETE", path, "The training was cancelled.") : null));
 }
 
-/** Numbers of the new model beside those of the active one, whatever the service compares. */
-function comparison(found) {
-  const plain = (value) => (typeof value === "number" ? number(value) : String(value ?? "–"));
-  const rows = Object.entries(found).filter(([, value]) => value === null || typeof value !== "object")
-    .map(([name, value]) => [h("dt", {}, words(name)), h("dd", {}, plain(value))]);
-  return [h("h3", {}, "Compared with the active model"), h("dl", { class: "facts" }, rows)];
+function comparison({ rows, new: made, active, agreement }) {
+  if (!rows) return h("p", { class: "soft" }, "There are no recent rows to compare on.");
+  const line = (name, value) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, value(made)), h("td", { class: "n" }, value(active)));
+  return [
+    h("h3", {}, `Both models on the last ${whole(rows)} rows`),
+    h("table", { class: "compare" },
+      h("thead", {}, h("tr", {}, h("td", {}), h("th", { class: "n", scope: "col" }, "new"), h("th", { class: "n", scope: "col" }, "active"))),
+      h("tbody", {}, line("Rows that alarm", ({ alarm_rate: share }) => `${number(100 * share)}%`),
+        line("Mean score", ({ mean_score: score }) => times(score)))),
+    h("p", { class: "soft" }, `They agree on ${number(100 * agreement)}% of the rows.`),
+  ];
 }
