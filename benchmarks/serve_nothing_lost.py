@@ -6,8 +6,9 @@
 
 Half of the rows go to one source over MQTT (mosquitto with persistence, QoS 1), half to another
 over HTTP. Both producers send a row again until it is confirmed. The service is ended by SIGKILL
-at moments drawn from the seed, spread over the whole transfer. Afterwards every stored reading is
-fetched through the HTTP interface and compared with the rows sent and with a batch run.
+when shares of the rows drawn from the seed are stored, spread over the whole transfer. Afterwards
+every stored reading is fetched through the HTTP interface and compared with the rows sent and with
+a batch run.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
             mqtt = MqttProducer(broker.port, "rows", times, values["mqtt"])
             http.start()
             mqtt.start()
-            _disturb(service, broker, http, mqtt, kills=kills, restarts=restarts, seed=seed)
+            _disturb(service, broker, total=2 * half, kills=kills, restarts=restarts, seed=seed)
             http.join()
             mqtt.join()
             stored = {name: _wait_and_fetch(service, name, half) for name in values}
@@ -127,33 +128,27 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
 
 
 def _disturb(
-    service: ServiceProcess,
-    broker: Broker,
-    http: HttpProducer,
-    mqtt: MqttProducer,
-    *,
-    kills: int,
-    restarts: int,
-    seed: int,
+    service: ServiceProcess, broker: Broker, *, total: int, kills: int, restarts: int, seed: int
 ) -> None:
-    """Kill and restart, at chosen parts of what the service has confirmed or the broker taken."""
+    """Kill and restart, each when a chosen share of all rows is stored."""
     rng = random.Random(seed)
-    total = len(http._times) + len(mqtt._times)
     plan = [((at + rng.uniform(0.2, 0.8)) / kills * 0.95, "kill") for at in range(kills)]
     plan += [((at + 0.6) / restarts * 0.9, "restart") for at in range(restarts)]
     for number, (share, deed) in enumerate(sorted(plan), start=1):
-        while http.confirmed + mqtt.confirmed < share * total:
-            time.sleep(0.005)
-        print(
-            f"  {number}/{len(plan)} {deed} at http {http.confirmed:,}, mqtt {mqtt.confirmed:,}",
-            flush=True,
-        )
+        while (stored := _stored(service)) < share * total:
+            time.sleep(0.05)
+        print(f"  {number}/{len(plan)} {deed} when {stored:,} rows are stored", flush=True)
         if deed == "kill":
             service.kill()
             service.start()
         else:
             broker.stop()
             broker.start()
+
+
+def _stored(service: ServiceProcess) -> int:
+    sources = httpx.get(f"{service.url}/api/v1/sources", timeout=60).json()
+    return sum(int(source["rows"]) for source in sources)
 
 
 def _wait_for_subscription(service: ServiceProcess) -> None:
@@ -171,7 +166,7 @@ def _wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
     address = f"{service.url}/api/v1/sources/{source}"
     with httpx.Client(timeout=120) as client:
         quiet, before = time.monotonic(), -1
-        while time.monotonic() - quiet < (2.0 if before >= count else 60.0):
+        while time.monotonic() - quiet < (2.0 if before >= count else 120.0):
             rows = client.get(address).json()["rows"]
             if rows != before:
                 quiet, before = time.monotonic(), rows

@@ -61,13 +61,17 @@ def connected(link: MqttConnector) -> bool:
     return link.status().state == "connected"
 
 
+async def subscribed(link: MqttConnector) -> None:
+    await until(lambda: connected(link))
+    await asyncio.sleep(0.2)  # the subscription follows the connection
+
+
 def test_rows_that_come_while_we_are_away_wait_for_us(broker: Broker, tmp_path: Path) -> None:
     async def story() -> MemoryHost:
         host = MemoryHost(tmp_path, "a", "b")
         first = connector(broker, ROWS)
         async with running(first, host):
-            await until(lambda: connected(first))
-            await asyncio.sleep(0.2)  # for the subscription
+            await subscribed(first)
             await send(broker, row(1, a=1, b=None), row(2, a=2, b=3))
             await until(lambda: len(host.rows) == 2)
         await send(broker, *(row(at, a=at, b=at) for at in range(3, 103)))
@@ -85,8 +89,7 @@ def test_what_could_not_be_stored_is_sent_again(broker: Broker, tmp_path: Path) 
         host = MemoryHost(tmp_path, "a")
         first = connector(broker, ROWS)
         async with running(first, host):
-            await until(lambda: connected(first))
-            await asyncio.sleep(0.2)
+            await subscribed(first)
             host.failures = 10**6
             await send(broker, *(row(at, a=at) for at in range(50)))
             await until(lambda: first.status().state == "failed")
@@ -106,8 +109,7 @@ def test_a_broker_that_restarts_loses_nothing(broker: Broker, tmp_path: Path) ->
         host = MemoryHost(tmp_path, "a")
         link = connector(broker, ROWS)
         async with running(link, host):
-            await until(lambda: connected(link))
-            await asyncio.sleep(0.2)
+            await subscribed(link)
             await send(broker, row(1, a=1))
             await until(lambda: len(host.rows) == 1)
             await asyncio.to_thread(broker.stop)
@@ -126,8 +128,7 @@ def test_malformed_messages_are_counted_and_not_repeated(broker: Broker, tmp_pat
         host = MemoryHost(tmp_path, "a")
         link = connector(broker, ROWS)
         async with running(link, host):
-            await until(lambda: connected(link))
-            await asyncio.sleep(0.2)
+            await subscribed(link)
             await send(broker, *(("rows", load) for load in bad), row(1, zzz=1), row(2, a=1))
             await until(lambda: host.rows)
             await asyncio.sleep(0.1)
@@ -168,8 +169,7 @@ def test_separate_signals_become_rows_across_a_crash(broker: Broker, tmp_path: P
         patient = {**assemble, "wait": 60}
         first = connector(broker, *topics, assemble=patient)
         async with running(first, host):
-            await until(lambda: connected(first))
-            await asyncio.sleep(0.2)
+            await subscribed(first)
             await send(
                 broker,
                 value("a", 0, 1),
@@ -184,8 +184,7 @@ def test_separate_signals_become_rows_across_a_crash(broker: Broker, tmp_path: P
         second = connector(broker, *topics, assemble=assemble)
         async with running(second, host):
             await until(lambda: len(host.rows) == 2)
-            await until(lambda: connected(second))
-            await asyncio.sleep(0.2)
+            await subscribed(second)
             # The second was heard, b and d.t kept their values; then everything is complete.
             await send(broker, value("b", 2, 20), value("a", 2, 30), value("nobody", 2, 1))
             await until(lambda: len(host.rows) == 3)

@@ -1,10 +1,12 @@
-"""The small version of benchmarks/serve_nothing_lost.py: crashes lose and repeat nothing."""
+"""The small version of benchmarks/serve_nothing_lost.py, and the numbers of serve_load.py."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks.serve_load import quantiles
 from benchmarks.serve_nothing_lost import prove, table
 from benchmarks.serve_programs import find_program
 
@@ -18,3 +20,20 @@ def test_nothing_is_lost_or_repeated(tmp_path: Path) -> None:
     proof = prove(tmp_path, rows=3000, kills=2, restarts=1)
     assert all(outcome.holds for outcome in proof.outcomes), table(proof)
     assert proof.refused == ()
+
+
+def test_quantiles_of_a_histogram_are_those_of_the_values_within_a_bucket() -> None:
+    values = np.random.default_rng(0).gamma(2.0, 0.05, size=5000)
+    edges = [*np.arange(0.01, 1.0, 0.01).round(2), np.inf]
+
+    def counted(some: np.ndarray) -> dict[str, float]:
+        label = '{{source="p",le="{}"}}'
+        return {
+            label.format("+Inf" if edge == np.inf else edge): float((some <= edge).sum())
+            for edge in edges
+        }
+
+    before = counted(values[:1000])
+    found = quantiles(before, counted(values))
+    for share in (0.5, 0.99):
+        assert found[share] == pytest.approx(np.quantile(values[1000:], share), abs=0.01)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    SecretStr,
+    model_validator,
+)
 
 from alora_ts.serve.assemble import Grid
 
@@ -15,19 +24,54 @@ __all__ = [
     "AssembleSettings",
     "BrokerSettings",
     "ConnectSettings",
+    "ConnectorSection",
     "DirectorySettings",
     "MqttSettings",
+    "Name",
+    "PlainUrl",
     "PrometheusSettings",
+    "Seconds",
     "Section",
     "StdinSettings",
     "TimeUnit",
     "TopicSettings",
+    "refuse_repeated",
 ]
 
 TimeUnit = Literal["s", "ms", "us"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 Seconds = Annotated[float, Field(gt=0, le=366 * 86_400)]
 SecondsOrNone = Annotated[float, Field(ge=0, le=366 * 86_400)]
+
+
+def _refuse_login(url: HttpUrl) -> HttpUrl:
+    if url.username or url.password:
+        raise ValueError(
+            "the address holds a user name or password, which would appear in messages; give it "
+            "in `password_file`, `token_file` or `secret_file`"
+        )
+    return url
+
+
+PlainUrl = Annotated[HttpUrl, AfterValidator(_refuse_login)]
+
+
+def refuse_repeated(what: str, names: Sequence[str]) -> None:
+    """Raise when two things have one name, under which the state of each is kept.
+
+    Examples
+    --------
+    >>> refuse_repeated("channels", ["mail", "pager", "mail"])
+    Traceback (most recent call last):
+    ...
+    ValueError: several channels are named mail; names must differ, for each keeps its state ...
+    """
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"several {what} are named {', '.join(repeated)}; names must differ, for each keeps "
+            "its state under its own"
+        )
 
 
 class Section(BaseModel):
@@ -158,7 +202,7 @@ class MqttSettings(BrokerSettings, ConnectorSection):
 class PrometheusSettings(ConnectorSection):
     """``[[connect.prometheus]]``: ask a Prometheus server, one PromQL expression per variable."""
 
-    url: HttpUrl
+    url: PlainUrl
     queries: Annotated[dict[str, str], Field(min_length=1)]
     step: Seconds = 15.0
     lag: SecondsOrNone = 5.0
@@ -171,15 +215,6 @@ class PrometheusSettings(ConnectorSection):
     token: SecretStr | None = None
     token_file: Path | None = None
     ca_file: Path | None = None
-
-    @model_validator(mode="after")
-    def _no_secret_in_the_address(self) -> Self:
-        if self.url.username or self.url.password:
-            raise ValueError(
-                "the address holds a user name or password, which would appear in messages; use "
-                "`username` and `password_file`"
-            )
-        return self
 
 
 class DirectorySettings(ConnectorSection):
@@ -216,11 +251,5 @@ class ConnectSettings(Section):
             *self.directory,
             *self.stdin,
         ]
-        names = [section.name for section in sections]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(
-                f"several connectors are named {', '.join(repeated)}; names must differ, for each "
-                "keeps its state under its own"
-            )
+        refuse_repeated("connectors", [section.name for section in sections])
         return self

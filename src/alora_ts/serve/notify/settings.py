@@ -7,7 +7,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, HttpUrl, SecretStr, model_validator
 
-from alora_ts.serve.connect.settings import BrokerSettings, Name, Seconds, Section
+from alora_ts.serve.connect.settings import (
+    BrokerSettings,
+    Name,
+    PlainUrl,
+    Seconds,
+    Section,
+    refuse_repeated,
+)
 from alora_ts.serve.notify.interface import EventKind
 
 __all__ = [
@@ -31,20 +38,11 @@ class ChannelSection(Section):
 class WebhookSettings(ChannelSection):
     """``[[notify.webhook]]``: an HTTP POST, signed when a secret is given."""
 
-    url: HttpUrl
+    url: PlainUrl
     secret: SecretStr | None = None
     secret_file: Path | None = None
     timeout: Seconds = 10.0
     ca_file: Path | None = None
-
-    @model_validator(mode="after")
-    def _no_secret_in_the_address(self) -> Self:
-        if self.url.username or self.url.password:
-            raise ValueError(
-                "the address holds a user name or password, which would appear in messages; let "
-                "the receiver check the signature (`secret_file`) instead"
-            )
-        return self
 
 
 class MqttOutSettings(ChannelSection, BrokerSettings):
@@ -79,13 +77,7 @@ class NotifySettings(Section):
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        names = [section.name for section in self.channels()]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(
-                f"several channels are named {', '.join(repeated)}; names must differ, for what "
-                "waits to be sent is kept by them"
-            )
+        refuse_repeated("channels", [section.name for section in self.channels()])
         return self
 
     def channels(self) -> list[ChannelSection]:
