@@ -35,7 +35,7 @@ from alora_ts.scoring import CalibrationOptions
 from alora_ts.scoring.rules import Scoring
 from alora_ts.scoring.spectrum import RankRule
 from alora_ts.scoring.threshold import ThresholdRule
-from alora_ts.threads import use_threads
+from alora_ts.threads import choose_threads, use_threads
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -105,7 +105,10 @@ time_norm, causal
     missing, missing_limit, gap, resample, downsample, duplicates, out_of_order, scaling
         Preparation, see :class:`alora_ts.data.Preparation`.
     threads : int or None
-        Threads for torch; None leaves them as they are.
+        Threads for torch; None takes those it has, but no more than this process may use.
+    device : str
+        "auto" trains and scores on a GPU where torch finds one, else on the processor; "cpu" and
+        "cuda" insist. The GPU path has not been run on one yet.
     seed : int
         Every random draw comes from it.
 
@@ -129,7 +132,7 @@ time_norm, causal
     'x1'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0915  (it only stores; every parameter has its line)
         self,
         *,
         window: int = 20,
@@ -181,6 +184,7 @@ time_norm, causal
         out_of_order: OutOfOrder = "late",
         scaling: Literal["standard", "robust"] = "standard",
         threads: int | None = None,
+        device: str = "auto",
         seed: int = 0,
     ) -> None:
         self.window = window
@@ -232,6 +236,7 @@ time_norm, causal
         self.out_of_order = out_of_order
         self.scaling = scaling
         self.threads = threads
+        self.device = device
         self.seed = seed
 
     def fit(
@@ -277,7 +282,7 @@ time_norm, causal
         more = None
         if validation is not None:
             more = _read(validation, time=time, columns=names, ignore=ignore)
-        with use_threads(self.threads), reporting(progress) as report:
+        with use_threads(choose_threads(self.threads)), reporting(progress) as report:
             self.model_ = fit_model(
                 table,
                 validation=more,
@@ -303,6 +308,7 @@ time_norm, causal
             contamination=self.contamination,
             input_limit=self.input_limit,
             seed=self.seed,
+            device=self.device,
         )
 
     def score(
@@ -324,7 +330,7 @@ time_norm, causal
         ndarray of shape (N,)
         """
         model, table = self._fitted(), self._table(X)
-        with use_threads(self.threads), reporting(progress) as report:
+        with use_threads(choose_threads(self.threads)), reporting(progress) as report:
             return score(model, table, segments=segments, report=report)
 
     def score_chunks(
@@ -354,7 +360,7 @@ time_norm, causal
             Together they hold every row once, in order, with exactly the scores of one pass.
         """
         model = self._fitted()
-        with use_threads(self.threads):
+        with use_threads(choose_threads(self.threads)):
             yield from score_chunks(model, source, rows=rows, time=time, progress=progress)
 
     def score_variables(
@@ -382,7 +388,7 @@ time_norm, causal
         Diagnosis
         """
         model, table = self._fitted(), self._table(X)
-        with use_threads(self.threads), reporting(progress) as report:
+        with use_threads(choose_threads(self.threads)), reporting(progress) as report:
             return diagnose(model, table, segments=segments, report=report)
 
     def stream(self) -> Stream:
@@ -400,6 +406,12 @@ time_norm, causal
         description = {"parameters": self.get_params(), **model.describe()}
         return write_artifact(Artifact("ALoRa", description, model.tensors()), path)
 
+    def export_onnx(self, path: str | os.PathLike[str]) -> Path:
+        """Write the network as ONNX, see :func:`alora_ts.model.onnx.export_onnx`."""
+        from alora_ts.model.onnx import export_onnx
+
+        return export_onnx(self._fitted(), path)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that :meth:`save` wrote."""
@@ -414,6 +426,8 @@ time_norm, causal
                 architecture=estimator._options(Architecture),
                 diagnosis=estimator._options(DiagnosisOptions),
                 input_limit=estimator.input_limit,
+                # A GPU is a matter of the machine it was fitted on, not of the one that loads it.
+                device="cpu" if estimator.device == "cpu" else "auto",
             )
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ArtifactError(

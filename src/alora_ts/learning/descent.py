@@ -43,8 +43,9 @@ def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
     Loss
         Where it is not finite, the network is left without a gradient.
     """
-    # The authors' penalty spares the batch's first window, so it needs the batch whole.
-    whole = len(windows) < _FEWEST or options.penalty == "authors"
+    # The authors' penalty spares the batch's first window, so it needs the batch whole; a GPU has
+    # no use for parts.
+    whole = len(windows) < _FEWEST or options.penalty == "authors" or windows.is_cuda
     parts = [windows] if whole else list(windows.chunk(_PARTS))
     parameters = list(network.parameters())
 

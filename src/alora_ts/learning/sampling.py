@@ -23,6 +23,8 @@ class WindowSource:
         Rows at which a window may end (so that it crosses no border).
     window : int
         T.
+    device : torch.device, optional
+        Where the windows are wanted; by default where the table is.
 
     Examples
     --------
@@ -32,9 +34,15 @@ class WindowSource:
     """
 
     def __init__(
-        self, values: NDArray[np.float32], ends: NDArray[np.integer], *, window: int
+        self,
+        values: NDArray[np.float32],
+        ends: NDArray[np.integer],
+        *,
+        window: int,
+        device: torch.device | None = None,
     ) -> None:
         self._values = values
+        self._device = device
         self._ends = ends
         self._offsets = np.arange(1 - window, 1)
 
@@ -43,7 +51,8 @@ class WindowSource:
 
     def take(self, which: NDArray[np.integer]) -> Tensor:
         """The windows with these numbers, (B, T, d)."""
-        return torch.from_numpy(self._values[self._ends[which][:, None] + self._offsets])
+        windows = torch.from_numpy(self._values[self._ends[which][:, None] + self._offsets])
+        return windows.to(self._device)
 
 
 def shuffled_forever(count: int, rng: np.random.Generator) -> Iterator[int]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Table, window_ends
 from alora_ts.data.options import PrepareOptions
+from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import learn_mechanisms
 from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
@@ -45,6 +46,7 @@ class FitOptions:
     contamination: float
     input_limit: float
     seed: int
+    device: str
 
     def __post_init__(self) -> None:
         at_least = {
@@ -120,6 +122,7 @@ def fit_model(
         When there are too few rows, or the variables are not those of ``initial``.
     """
     window = options.architecture.window
+    device = choose_device(options.device)
     preparation = Preparation(**asdict(options.preparation)).fit(table)
     if initial is not None:
         _refuse_stranger(initial, preparation, options.architecture, table)
@@ -155,10 +158,11 @@ def fit_model(
         network = ALoRaT(pairs, variables=values.shape[1], architecture=options.architecture)
         if weights is not None:
             network.load_state_dict(weights)
+        network.to(device)
         summary = train(
             network,
-            WindowSource(values, which, window=window),
-            WindowSource(values, held_back, window=window),
+            WindowSource(values, which, window=window, device=device),
+            WindowSource(values, held_back, window=window, device=device),
             options=options.training,
             rng=np.random.default_rng(options.seed),
             variables=preparation.variables,
@@ -166,15 +170,15 @@ def fit_model(
             callbacks=callbacks,
             descend=descend,
         )
-        return network, summary
+        return network.cpu(), summary
 
     network, summary = train_on(chosen)
     if options.contamination > 0 and summary.stopped != "interrupted":
         source = WindowSource(values, chosen, window=window)
-        kept = _least_surprising(Engine(network), source, options.contamination)
+        kept = _least_surprising(Engine(network, device), source, options.contamination)
         network, summary = train_on(chosen[kept])
     calibration = calibrate(
-        Engine(network),
+        Engine(network, device),
         values,
         borders,
         held_back_from=held_back_from,
@@ -191,6 +195,7 @@ def fit_model(
         period=Period.of(prepared),
         options=options.diagnosis,
         input_limit=options.input_limit,
+        device=options.device,
         mechanisms=learn_mechanisms(values, borders, held_back_from=held_back_from, window=window),
         report=prepared.report,
     )

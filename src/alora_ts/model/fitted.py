@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, PreparationReport, Prepared, Table
+from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.learning import TrainingSummary
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
@@ -78,6 +79,8 @@ class FittedModel:
     options : DiagnosisOptions
     input_limit : float
         Scaled values are limited to ± this before the network sees them.
+    device : str
+        Where it runs, see :func:`alora_ts.devices.choose_device`.
     mechanisms : Mechanisms or None
         How each variable follows from the rows before it, which tells origins; None in a model
         saved before it was learned.
@@ -92,6 +95,7 @@ class FittedModel:
     period: Period
     options: DiagnosisOptions
     input_limit: float
+    device: str = "auto"
     mechanisms: Mechanisms | None = None
     report: PreparationReport | None = None
 
@@ -103,7 +107,7 @@ class FittedModel:
     @cached_property
     def engine(self) -> Engine:
         """Runs the network over windows."""
-        return Engine(self.network)
+        return Engine(self.network, choose_device(self.device))
 
     @cached_property
     def contributions(self) -> NDArray[np.float64]:
@@ -149,6 +153,7 @@ class FittedModel:
         architecture: Architecture,
         diagnosis: DiagnosisOptions,
         input_limit: float,
+        device: str,
     ) -> FittedModel:
         """Back from :meth:`describe` and :meth:`tensors`."""
         preparation = Preparation.from_dict(saved["preparation"])
@@ -179,6 +184,7 @@ class FittedModel:
             period=Period(**saved["period"]),
             options=diagnosis,
             input_limit=input_limit,
+            device=device,
             mechanisms=Mechanisms(**learned) if learned else None,
         )
 

@@ -8,6 +8,7 @@ threads.
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -60,6 +61,8 @@ class Engine:
     ----------
     network : ALoRaT
         In evaluation mode; later changes to its weights are not seen.
+    device : torch.device, optional
+        Where to run it; by default on the processor. Results are always given there.
 
     Attributes
     ----------
@@ -72,18 +75,25 @@ class Engine:
     are. Both give the same numbers up to rounding.
     """
 
-    def __init__(self, network: ALoRaT) -> None:
-        self._network = network
-        self.folded = FoldedNetwork(network) if FoldedNetwork.fits(network) else None
+    def __init__(self, network: ALoRaT, device: torch.device | None = None) -> None:
+        self._device = torch.device("cpu") if device is None else device
+        self._network = network if self.on_processor else copy.deepcopy(network).to(self._device)
+        self.folded = FoldedNetwork(self._network) if FoldedNetwork.fits(network) else None
+
+    @property
+    def on_processor(self) -> bool:
+        """Whether the network runs on the processor."""
+        return self._device.type == "cpu"
 
     @torch.no_grad()
     def last_rows(self, windows: Tensor) -> tuple[Tensor, Tensor]:
         """Expected last rows (B, d) and last mean attention (B, T, T) of windows (B, T, d)."""
+        windows = windows.to(self._device)
         if self.folded is not None:
             last = self.folded(windows)
-            return last.expected, last.attention
+            return last.expected.cpu(), last.attention.cpu()
         encoding = self._network(windows)
-        return encoding.reconstruction[:, -1], encoding.attention[-1]
+        return encoding.reconstruction[:, -1].cpu(), encoding.attention[-1].cpu()
 
     def _of_plan(
         self, values: NDArray[np.float32], plan: WindowPlan, part: slice
@@ -94,14 +104,15 @@ class Engine:
         in_a_row = ends[-1] - ends[0] == len(ends) - 1 and (ends - starts == plan.window - 1).all()
         if self.folded is None or overlap is None or not in_a_row:
             return self.last_rows(torch.from_numpy(plan.gather(values, part)))
-        last = self.folded.consecutive(torch.from_numpy(values[starts[0] : ends[-1] + 1]))
-        return last.expected, last.attention
+        rows = torch.from_numpy(values[starts[0] : ends[-1] + 1]).to(self._device)
+        last = self.folded.consecutive(rows)
+        return last.expected.cpu(), last.attention.cpu()
 
     @torch.no_grad()
     def whole_window(self, window: Tensor) -> Tensor:
         """The whole reconstruction (B, T, d), for the rows before a first window's end."""
-        reconstruction: Tensor = self._network(window).reconstruction
-        return reconstruction
+        reconstruction: Tensor = self._network(window.to(self._device)).reconstruction
+        return reconstruction.cpu()
 
     def chunks(
         self,

@@ -154,7 +154,7 @@ class FoldedNetwork:
         lags = network.embed.lag_weights()
         basis = lags[0] if self._average else lags.flatten(0, 1)  # (n, D)
         width = basis.shape[1]
-        constant = torch.zeros(width, dtype=basis.dtype)
+        constant = basis.new_zeros(width)
         *before, last = network.blocks
         for layer in before:
             projection = _scaled_projection(layer).after(basis, constant)
@@ -173,7 +173,7 @@ class FoldedNetwork:
                 basis = torch.cat([basis, project])
             else:
                 carry, mix = _Affine(basis, torch.zeros_like(constant)), project
-                basis = torch.eye(width, dtype=basis.dtype)
+                basis = torch.eye(width, dtype=basis.dtype, device=basis.device)
             inner = layer.project.in_features
             # The constant holds what the values' bias adds; here it would count twice.
             projection.bias[2 * inner :] = 0
@@ -206,7 +206,8 @@ class FoldedNetwork:
         if len(self._narrow) != 1 or not self._average:
             return None
         first = self._first
-        neighbours = self._neighbourhood(torch.eye(how.window)[None])[0]
+        steps = torch.eye(how.window, device=first.weight.device)
+        neighbours = self._neighbourhood(steps[None])[0]
         heads = self._narrow[0].heads
         overlap = Overlap(first.weight, first.bias, neighbours=neighbours, heads=heads)
         return overlap if overlap.pays else None
@@ -284,7 +285,7 @@ class FoldedNetwork:
 def _scaled_projection(layer: ALoRaLayer) -> _Affine:
     """Queries, keys and values of a layer; the queries already hold the scores' scale."""
     inner = layer.project.in_features
-    scale = torch.ones(3 * inner, dtype=layer.project.weight.dtype)
+    scale = layer.project.weight.new_ones(3 * inner)
     scale[:inner] = (inner // layer.heads) ** -0.5
     return _Affine(layer.query_key_value.weight.T * scale, layer.query_key_value.bias * scale)
 

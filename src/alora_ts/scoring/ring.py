@@ -38,7 +38,9 @@ class Ring:
         self._tensor = torch.from_numpy(self._rows)
         self._place = 0
         folded = engine.folded
-        self._folded = None if folded is None or folded.overlap is None else folded
+        # On a GPU the rows would travel twice; there the window is looked at as a whole.
+        shared = folded is not None and folded.overlap is not None and engine.on_processor
+        self._folded = folded if shared else None
         self._projected: Tensor | None = None
         if self._folded is not None and self._folded.overlap is not None:
             self._projected = self._folded.overlap.project(self._tensor[:window])
