@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -232,9 +234,9 @@ class Fleet:
 
     def _new_store(self, output: str | os.PathLike[str] | None) -> Store:
         if output is None:
+            output = tempfile.mkdtemp(prefix="alora-fleet-")
             # Lives as long as the fleet does.
-            self._scratch = tempfile.TemporaryDirectory(prefix="alora-fleet-")
-            output = self._scratch.name
+            weakref.finalize(self, shutil.rmtree, output, ignore_errors=True)
         store = Store(output)
         if store.folder is not None:
             if store.folder.is_file():

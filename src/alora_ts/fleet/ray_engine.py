@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
@@ -94,8 +95,9 @@ class RayEngine:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self.address is not None:
             try:
+                _knock(self.address)
                 ray.init(address=self.address, **quiet)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 raise AloraError(
                     f"cannot reach a Ray cluster at {self.address!r}: {error}; start one with "
                     "`ray start --head`, or leave out the address"
@@ -118,6 +120,13 @@ class RayEngine:
 
 
 _END = object()
+
+
+def _knock(address: str) -> None:
+    """Fail at once where nobody listens; Ray itself would go on trying for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_LOOK_AGAIN).close()
 
 
 def _import_ray() -> Any:

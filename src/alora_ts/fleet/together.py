@@ -79,7 +79,12 @@ class Stretches:
             and fewer where many entities are in an incident at once.
         """
         names = tuple(stretches)
-        pairs = [(row, *each) for row, name in enumerate(names) for each in stretches[name]]
+        pairs = [
+            (row, begin, end)
+            for row, name in enumerate(names)
+            for begin, end in stretches[name]
+            if end > begin
+        ]
         if not pairs:
             return cls(names, np.zeros(1), sparse.csr_array((len(names), 0)))
         rows, begins, ends = (np.array(each) for each in zip(*pairs, strict=True))
@@ -89,14 +94,11 @@ class Stretches:
             finest = int(np.clip(_PRODUCTS / max(at_once, 1.0) ** 2, _COARSEST, _FINEST))
         if len(edges) > finest + 1:
             edges = np.linspace(edges[0], edges[-1], finest + 1)
-        first = np.clip(np.searchsorted(edges, begins, side="right") - 1, 0, None)
-        # An incident of no length still touches the cell it lies in.
-        stop = np.maximum(np.searchsorted(edges, ends, side="left"), first + 1)
-        stop = np.minimum(stop, max(1, len(edges) - 1))
-        first = np.minimum(first, stop - 1)
+        first = np.searchsorted(edges, begins, side="right") - 1
+        stop = np.searchsorted(edges, ends, side="left")
         lengths = stop - first
         cells = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
-        shape = (len(names), max(1, len(edges) - 1))
+        shape = (len(names), len(edges) - 1)
         ones = np.ones(len(cells))
         within = sparse.csr_array((ones, (np.repeat(rows, lengths), cells)), shape=shape)
         within.data[:] = 1.0  # touched twice is still once
@@ -104,8 +106,8 @@ class Stretches:
 
     @property
     def widths(self) -> NDArray[np.float64]:
-        """Width of each cell, (B,); a grid of one moment has one cell of width 1."""
-        return np.diff(self.edges) if len(self.edges) > 1 else np.ones(self.within.shape[1])
+        """Width of each cell, (B,)."""
+        return np.diff(self.edges)
 
 
 def overlap(stretches: Stretches, rows: slice) -> NDArray[np.float64]:
