@@ -200,7 +200,7 @@ def drift_factors(
     past = list(past[np.random.default_rng(0).permutation(memory)])
     factors = []
     for score, early in zip(raw, warm_up, strict=True):
-        factors.append(max(1.0, np.sort(past)[at] / usual) ** 0.5)
+        factors.append(min(max(1.0, np.sort(past)[at] / usual) ** 0.5, 4.0))
         if not early:
             past = [*past[1:], score]
     return np.array(factors)

@@ -5,8 +5,8 @@ repair, every score is a little higher, and a fixed threshold alarms at many tim
 set for. An anomaly lifts the scores of its own rows; drift lifts all of them, the lowest included.
 So the level that is followed is a low quantile of the scores of the last rows: an incident must
 fill nearly all of them before it moves. The threshold rises with the square root of the level (a
-squared residual grows with the square of the deviation) and never sinks below the one that normal
-data gave.
+squared residual grows with the square of the deviation), to four times its height at most: what
+lifts even the quietest rows further is no drift. It never sinks below the one that normal data gave.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = ["Level", "summarise"]
 _QUANTILE = 0.1
 _SUMMARY = 101
 _TINY = 1e-12
+_MOST = 4.0
 
 
 def summarise(scores: NDArray[np.floating]) -> tuple[float, ...]:
@@ -75,10 +76,10 @@ class Level:
 
     @property
     def factor(self) -> float:
-        """By how much the threshold stands above its normal height; at least 1."""
+        """By how much the threshold stands above its normal height: from 1 to 4."""
         if self._memory == 0:
             return 1.0
-        return math.sqrt(max(1.0, self._sorted[self._at] / self._usual))
+        return min(math.sqrt(max(1.0, self._sorted[self._at] / self._usual)), _MOST)
 
     def push(self, score: float) -> None:
         """Take one more row's raw score in and let the oldest go."""
