@@ -148,6 +148,7 @@ class Subscriber:
         self._progress.enter("connected")
 
     def _on_disconnect(self, _: mqtt.Client, __: Any, ___: Any, reason: Any, ____: Any) -> None:
+        self._connection += 1
         # A refusal ends the connection as well, and should stay what is shown.
         if not self._up:
             return
@@ -175,5 +176,6 @@ class Subscriber:
                     self._connection,
                 )
             )
-        if self._loop is not None and not self._loop.is_closed():
+        # Whoever waits looks for messages again after clearing the event: one call is enough.
+        if not self._arrived.is_set() and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._arrived.set)
