@@ -13,8 +13,9 @@ from alora_ts.progress import Step
 
 def test_every_work_is_compared_and_reported() -> None:
     steps: list[Step] = []
-    found = compare_speed([Case(6, 3, 16)], repetitions=1, report=steps.append)
-    assert [one.work.split(",")[0] for one in found] == ["scoring", "streaming", "training"]
+    found = compare_speed([Case(6, 3, 16)], repetitions=1, fit_rows=200, report=steps.append)
+    works = [one.work.split(",")[0] for one in found]
+    assert works == ["scoring", "streaming", "training", "a fit of 200 rows (plain: 4 epochs"]
     for one in found:
         assert min(one.ours, one.plain, one.ratio) > 0
     assert np.isfinite(found[1].slowest)

@@ -1,8 +1,8 @@
 """Speed as ratios: ours against the plain way, in the same run on the same machine.
 
 The plain way is the network's own forward over all rows of every window, with one full SVD for
-each layer's attention matrices. Runs alternate and medians are taken, so that other work on the
-machine touches both sides alike.
+each layer's attention matrices (in training, differentiated by torch). Runs alternate and medians
+are taken, so that other work on the machine touches both sides alike.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from numpy.typing import NDArray
 
 from alora_ts import ALoRa
 from alora_ts.learning import TrainingOptions
-from alora_ts.learning.loss import objective
-from alora_ts.network import ALoRaT, Architecture, choose_pairs, low_rank_penalty
+from alora_ts.learning.descent import descend
+from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.progress import Report, Step
 
 __all__ = ["CASES", "Case", "Comparison", "compare_speed", "describe_machine", "wavy_rows"]
 
 _BATCH = 32
+_FIT_ROWS = 23_700
+"""As many as an SMD machine has."""
+
+_EPOCHS = 4
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Comparison:
         What was done, in words.
     case : Case
     ours, plain : float
-        Milliseconds for one window, row or step: the clock's.
+        Milliseconds for one window, row, step or fit: the clock's.
     ours_processor, plain_processor : float
         The same in processor time of all threads, which other work on the machine disturbs less.
     slowest : float
@@ -96,15 +100,21 @@ def wavy_rows(count: int, variables: int) -> NDArray[np.float32]:
 
 
 def compare_speed(
-    cases: Sequence[Case] = CASES, *, repetitions: int = 5, report: Report
+    cases: Sequence[Case] = CASES,
+    *,
+    repetitions: int = 5,
+    fit_rows: int = _FIT_ROWS,
+    report: Report,
 ) -> list[Comparison]:
-    """Time batch scoring, streaming and a training step against the plain way.
+    """Time batch scoring, streaming, a training step and a whole fit against the plain way.
 
     Parameters
     ----------
     cases : sequence of Case
     repetitions : int
         Runs of each side, alternating.
+    fit_rows : int
+        Rows of the table that is fitted, with the first case's sizes.
     report : callable
         Receives the progress.
 
@@ -113,12 +123,15 @@ def compare_speed(
     list of Comparison
     """
     found = []
+    total = 3 * len(cases) + 1
     for number, case in enumerate(cases):
         model = fitted(case)
         for place, compare in enumerate((_batch, _stream, _training)):
-            report(Step("measuring", 3 * number + place, 3 * len(cases)))
+            report(Step("measuring", 3 * number + place, total))
             found.append(compare(case, model, repetitions))
-    report(Step("measuring", 3 * len(cases), 3 * len(cases)))
+    report(Step("measuring", total - 1, total))
+    found.append(_fit(cases[0], found[2], fit_rows))
+    report(Step("measuring", total, total))
     return found
 
 
@@ -130,7 +143,7 @@ def fitted(case: Case) -> ALoRa:
 
 
 def _batch(case: Case, model: ALoRa, repetitions: int) -> Comparison:
-    windows = max(64, 10_240 // case.window)
+    windows = max(128, 40_960 // case.window)
     rows = wavy_rows(windows + case.window - 1, case.variables)
     network = model.model_.network
     values = torch.from_numpy(rows).unfold(0, case.window, 1).transpose(1, 2).contiguous()
@@ -144,7 +157,7 @@ def _batch(case: Case, model: ALoRa, repetitions: int) -> Comparison:
 
 
 def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
-    rows = wavy_rows(case.window + 40 * repetitions, case.variables)
+    rows = wavy_rows(case.window + 200 * repetitions, case.variables)
     stream = model.stream()
     for row in rows[: case.window]:
         stream.push(row)
@@ -162,7 +175,7 @@ def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        times = _alternate(push, lambda: _plain_pass(network, window), 40 * repetitions - 1)
+        times = _alternate(push, lambda: _plain_pass(network, window), 200 * repetitions - 1)
     finally:
         torch.set_num_threads(before)
     slowest = 1e3 * float(np.quantile(clock, 0.99))
@@ -183,17 +196,34 @@ def _training(case: Case, _: ALoRa, repetitions: int) -> Comparison:
 
     def ours() -> None:
         network.zero_grad()
-        objective(network, windows, options).total.backward()  # type: ignore[no-untyped-call]
+        descend(network, windows, options)
 
     def plain() -> None:
         network.zero_grad()
         encoding = network(windows)
-        penalty = torch.stack([low_rank_penalty(s).mean() for s in encoding.attention]).sum()
+        tails = [torch.linalg.svdvals(matrices)[:, 1:] for matrices in encoding.attention]
+        penalty = torch.stack([(tail / (tail + 1)).sum(-1).mean() for tail in tails]).sum()
         error = (encoding.reconstruction - windows).square().mean()
         (error + options.low_rank_weight * penalty).backward()
 
     times = _alternate(ours, plain, repetitions)
     return Comparison("training, a window", case, *(1e3 * each / _BATCH for each in times))
+
+
+def _fit(case: Case, step: Comparison, rows: int) -> Comparison:
+    """A whole fit with the defaults, against four epochs of plain steps over every window.
+
+    The plain side is a number of steps times the time of one: it would take minutes.
+    """
+    table = wavy_rows(rows, case.variables)
+    clock, processor = time.perf_counter(), time.process_time()
+    model = ALoRa(window=case.window, pairs=case.pairs).fit(table, progress=False)
+    ours = 1e3 * (time.perf_counter() - clock), 1e3 * (time.process_time() - processor)
+    windows = _EPOCHS * round((1 - model.validation_share) * rows)
+    work = f"a fit of {rows:,} rows (plain: {_EPOCHS} epochs, every window)"
+    return Comparison(
+        work, case, ours[0], windows * step.plain, ours[1], windows * step.plain_processor
+    )
 
 
 @torch.no_grad()

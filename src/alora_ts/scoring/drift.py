@@ -6,7 +6,8 @@ set for. An anomaly lifts the scores of its own rows; drift lifts all of them, t
 So the level that is followed is a low quantile of the scores of the last rows: an incident must
 fill nearly all of them before it moves. The threshold rises with the square root of the level (a
 squared residual grows with the square of the deviation), to four times its height at most: what
-lifts even the quietest rows further is no drift. It never sinks below the one that normal data gave.
+lifts even the quietest rows further is no drift. It never sinks below the one that normal data
+gave.
 """
 
 from __future__ import annotations
