@@ -14,6 +14,7 @@ from benchmarks.serve_programs import find_program
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.connect.payload import read_rows, read_value
 from alora_ts.serve.connect.settings import ConnectSettings
+from alora_ts.serve.interface import Receipt
 from alora_ts.serve.metrics import Metrics
 from alora_ts.serve.notify import NotifySettings
 from alora_ts.serve.settings import Settings
@@ -85,12 +86,21 @@ def test_pages_and_files_name_metrics_that_exist() -> None:
     assert named <= known
 
 
-def promtool(*arguments: str, folder: Path) -> None:
+def promtool(*arguments: str, folder: Path, given: bytes = b"") -> None:
     program = find_program("promtool") or need_program("promtool")
     run = subprocess.run(
-        [program, *arguments], cwd=folder, capture_output=True, text=True, check=False
+        [program, *arguments], cwd=folder, input=given, capture_output=True, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.slow
+def test_prometheus_finds_nothing_to_object_to_in_our_metrics(tmp_path: Path) -> None:
+    metrics = Metrics()
+    metrics.received("plant", Receipt(1, 1, 1), ["bad-time"])
+    metrics.score.labels("plant").set(2.5)
+    metrics.read("plant", [0.1])
+    promtool("check", "metrics", folder=tmp_path, given=metrics.text())
 
 
 @pytest.mark.slow
