@@ -51,6 +51,10 @@ class Subscription:
                 self.missed += 1
         self._arrived.set()
 
+    def wake(self) -> None:
+        """End the waiting."""
+        self._arrived.set()
+
     async def take(self, timeout: float) -> list[News]:
         """All that is new; nothing when ``timeout`` seconds pass."""
         with contextlib.suppress(TimeoutError):
@@ -86,6 +90,11 @@ class Bus:
     def listeners(self) -> int:
         """How many listen."""
         return len(self._listeners)
+
+    def wake(self) -> None:
+        """Let every listener look up, news or not."""
+        for listener in self._listeners:
+            listener.wake()
 
     def publish(self, news: News) -> None:
         """Tell everyone, from any thread."""

@@ -28,14 +28,14 @@ class Change:
     ----------
     record : dict
         For the store.
-    name : str
-        What to call the change on the page: opened, updated, closed or withdrawn.
+    names : tuple of str
+        What to call it on the page, in order: opened, updated, closed or withdrawn.
     told : tuple of str
         What to tell the channels; not every new row of an incident is worth a message.
     """
 
     record: dict[str, Any]
-    name: str
+    names: tuple[str, ...]
     told: tuple[EventKind, ...]
 
     def shown(self, source: str) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Changes:
             self._known[before.id] = before._asdict()
         elif before.state == "open":
             closed = before._asdict() | {"state": "closed"}
-            self._ended.append(Change(closed, "closed", ("closed",)))
+            self._ended.append(Change(closed, ("closed",), ("closed",)))
 
     def note(self, trail: Trail) -> None:
         """A trail that is an incident began, went on or ended."""
@@ -123,8 +123,10 @@ class Changes:
                 told.append("updated")
             if not trail.open and (known is None or known["state"] == "open"):
                 told.append("closed")
-            name = "opened" if key in self._begun else "updated"
-            changes.append(Change(record, name if trail.open else "closed", tuple(told)))
+            names = ["opened"] if key in self._begun else []
+            if not trail.open:
+                names.append("closed")
+            changes.append(Change(record, tuple(names) or ("updated",), tuple(told)))
             self._known[key] = record
             if not trail.open:
                 del self._known[key]
@@ -136,7 +138,7 @@ class Changes:
         gone = [
             Change(
                 record | {"state": "withdrawn"},
-                "withdrawn",
+                ("withdrawn",),
                 ("closed",) * (record["state"] == "open"),
             )
             for record in self._earlier.values()

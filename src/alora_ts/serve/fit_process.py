@@ -15,6 +15,7 @@ import polars as pl
 
 from alora_ts.errors import AloraError, DataError
 from alora_ts.progress import Step
+from alora_ts.serve.frames import rows_frame, time_name
 from alora_ts.serve.store.engines import make_engines, store_url
 from alora_ts.serve.store.rows import RowBlock, rows_before, rows_from
 
@@ -96,7 +97,7 @@ def _fit(order: FitOrder, pipe: Pipe) -> tuple[bytes, dict[str, Any]]:
         )
 
     model = ALoRa(**order.parameters)
-    model.fit(_frame(train, order.variables, chosen), time=_time_name(chosen), progress=report)
+    model.fit(_frame(train, order.variables, chosen), time=time_name(chosen), progress=report)
     with tempfile.TemporaryDirectory(prefix="alora-fit-") as folder:
         file = model.save(Path(folder) / "model.alora").read_bytes()
     pipe.send(("progress", 1.0, "comparing with the active model"))
@@ -130,15 +131,6 @@ def compare(
     }
 
 
-def _time_name(variables: tuple[str, ...]) -> str:
-    """A name for the times that no variable has."""
-    name = "time"
-    while name in variables:
-        name += "_"
-    return name
-
-
 def _frame(block: RowBlock, variables: tuple[str, ...], chosen: tuple[str, ...]) -> pl.DataFrame:
-    times = pl.Series(_time_name(chosen), block.times).cast(pl.Datetime("us"))
-    columns = {name: block.values[:, variables.index(name)] for name in chosen}
-    return pl.DataFrame({times.name: times, **columns})
+    columns = [variables.index(name) for name in chosen]
+    return rows_frame(block.times, block.values[:, columns], chosen)

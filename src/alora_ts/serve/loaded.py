@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadedModels", "UnknownModelError", "describe_model", "read_model"]
 
 _KEPT = 64
-_LONGEST = 10_000
+_LONGEST = 100_000
 
 
 class UnknownModelError(NotFoundError):
@@ -63,7 +63,10 @@ def read_model(file: bytes) -> ALoRa:
 def _try(model: ALoRa) -> None:
     """Score one ordinary row, so that a model that cannot work is found before it is used."""
     fitted = model.model_
-    memory = max(fitted.calibration.rule.smoothing, fitted.options.localization_memory)
+    calibration = fitted.calibration
+    memory = max(
+        calibration.rule.smoothing, fitted.options.localization_memory, calibration.drift_memory
+    )
     if not (1 < fitted.window <= _LONGEST and 0 < memory <= _LONGEST):
         raise ArtifactError(f"the file has a window or memory beyond {_LONGEST:,} rows")
     reading = model.stream().push(fitted.preparation.standardiser.center)

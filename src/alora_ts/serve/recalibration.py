@@ -69,7 +69,7 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
         )
     own = model.model_.calibration.threshold
     chosen = choose_threshold(
-        recent.raw[normal],
+        recent.raw[normal] / recent.drift[normal],
         rule=model.threshold,
         alarm_share=model.alarm_share,
         alarms_per_day=model.alarms_per_day,

@@ -111,7 +111,7 @@ class _Server(uvicorn.Server):
                 _log.info("listening on http://%s:%d", shown, port)
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        self._service.closing.set()
+        self._service.stop_streams()
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
 

@@ -151,7 +151,7 @@ class Scorer:
                     Moment(
                         row.time_us,
                         row.score,
-                        row.raw,
+                        row.raw / row.drift,
                         row.warm_up,
                         localization[at],
                         values[at],
@@ -202,6 +202,7 @@ class Scorer:
                     "time_us": time,
                     "score": score,
                     "raw": reading.raw,
+                    "drift": reading.drift,
                     "rank": reading.rank,
                     "warm_up": reading.warm_up,
                     "detail": pack_detail(
@@ -214,7 +215,7 @@ class Scorer:
             moment = Moment(
                 time,
                 score,
-                reading.raw,
+                reading.raw / reading.drift,
                 reading.warm_up,
                 reading.localization,
                 values,

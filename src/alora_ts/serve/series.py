@@ -108,11 +108,21 @@ def _read(store: Store, source: Source, wanted: list[int], *, start: int, end: i
 
 def _thin(times: NDArray[np.int64], values: NDArray[np.float64], points: int) -> dict[str, Any]:
     rows = sample_rows(values, points=points)
-    kept = values[rows]
+    kept = _shorten(values[rows])
     return {
-        "t": (times[rows] / 1000).tolist(),
+        "t": (times[rows] // 1000).tolist(),
         "v": [
             None if missing else value
             for value, missing in zip(kept.tolist(), np.isnan(kept).tolist(), strict=True)
         ],
     }
+
+
+def _shorten(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Six significant digits: no chart shows more, and half the bytes travel."""
+    size = np.abs(values)
+    known = (size > 0) & np.isfinite(size)
+    digits = 5 - np.floor(np.log10(size, where=known, out=np.zeros_like(size)))
+    factor = 10.0 ** np.clip(digits, -300, 300)
+    short: NDArray[np.float64] = np.where(known, np.round(values * factor) / factor, values)
+    return short

@@ -167,6 +167,11 @@ class Service:
             await asyncio.to_thread(self.registry.refresh_threshold, source)
         self.settings_error = None
 
+    def stop_streams(self) -> None:
+        """End the live updates, which would otherwise hold up the end of the service."""
+        self.closing.set()
+        self.bus.wake()
+
     async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
         """Hear which signals are silent now, each with its last time (None: never seen)."""
         await asyncio.to_thread(self._silences.hear, self.sources.get(source), connector, signals)
@@ -212,13 +217,14 @@ class Service:
             ):
                 self.metrics.variable_share.labels(name, variable).set(share)
         for change in scored.changes:
-            if change.name == "opened":
-                self.metrics.opened(name, "anomaly")
-            data = {"change": change.name, **change.shown(name)}
-            self.bus.publish(News("incident", name, data))
+            shown = change.shown(name)
+            for what in change.names:
+                if what == "opened":
+                    self.metrics.opened(name, "anomaly")
+                self.bus.publish(News("incident", name, {"change": what, **shown}))
         if self.bus.listeners:
             columns = [source.variables.index(variable) for variable in reading.variables]
-            shown = show_reading(
+            last = show_reading(
                 time=time,
                 score=scored.score,
                 raw=reading.raw,
@@ -229,4 +235,4 @@ class Service:
                 expected=reading.expected,
                 error=reading.error,
             )
-            self.bus.publish(News("reading", name, {"source": name, **shown}))
+            self.bus.publish(News("reading", name, {"source": name, **last}))

@@ -25,6 +25,7 @@ class Moment:
     ----------
     time : int
     score, raw : float
+        The raw score as it would be without drift: ``score`` times the alarm level.
     warm_up : bool
     localization, values, expected : ndarray of shape (d,)
         Values NaN where missing.

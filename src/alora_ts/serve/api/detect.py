@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +15,7 @@ from alora_ts.errors import DataError
 from alora_ts.serve.api.bodies import read_rows
 from alora_ts.serve.api.common import PROBLEMS, ServiceHere, answer
 from alora_ts.serve.cells import RowError, read_values
+from alora_ts.serve.frames import rows_frame
 from alora_ts.serve.service import Service
 
 __all__ = ["router"]
@@ -78,11 +80,8 @@ def _from_rows(body: bytes, variables: tuple[str, ...]) -> pl.DataFrame:
             times.append(row.time)
         except RowError as error:
             raise DataError(f"row {index}: {error}") from error
-    columns = {name: [float(row[place]) for row in values] for name, place in places.items()}
-    # A variable may itself be called time.
-    stamp = "time" if "time" not in places else "timestamp_of_row"
-    moments = pl.Series(stamp, times, dtype=pl.Int64).cast(pl.Datetime("us"))
-    return pl.DataFrame({stamp: moments, **columns})
+    table = np.stack(values) if values else np.zeros((0, len(variables)))
+    return rows_frame(np.array(times, dtype=np.int64), table, variables)
 
 
 def _from_file(body: bytes, *, parquet: bool) -> pl.DataFrame:

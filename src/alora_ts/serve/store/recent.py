@@ -23,12 +23,13 @@ class ScoredRows:
     Attributes
     ----------
     times : ndarray of int64, shape (N,)
-    raw : ndarray of shape (N,)
+    raw, drift : ndarray of shape (N,)
     values : ndarray of shape (N, d)
     """
 
     times: NDArray[np.int64]
     raw: NDArray[np.float64]
+    drift: NDArray[np.float64]
     values: NDArray[np.float64]
 
 
@@ -51,7 +52,7 @@ def scored_rows(
     """The newest (or oldest) ``limit`` rows among those that came at or after a moment."""
     order = rows.c.time_us.desc() if newest else rows.c.time_us
     found = connection.execute(
-        select(rows.c.time_us, readings.c.raw, rows.c.cells)
+        select(rows.c.time_us, readings.c.raw, readings.c.drift, rows.c.cells)
         .join(readings, _SAME_ROW)
         .where(
             rows.c.source_id == source,
@@ -66,5 +67,6 @@ def scored_rows(
     return ScoredRows(
         np.fromiter((row.time_us for row in found), np.int64, len(found)),
         np.fromiter((row.raw for row in found), np.float64, len(found)),
+        np.fromiter((row.drift for row in found), np.float64, len(found)),
         unpack_cells([row.cells for row in found], variables),
     )

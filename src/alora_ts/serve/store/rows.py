@@ -195,6 +195,7 @@ def read_readings(
             readings.c.time_us,
             readings.c.score,
             readings.c.raw,
+            readings.c.drift,
             readings.c.rank,
             readings.c.warm_up,
             readings.c.detail,

@@ -102,6 +102,8 @@ readings = Table(
     Column("time_us", BigInteger, primary_key=True),
     Column("score", Float(53), nullable=False),
     Column("raw", Float(53), nullable=False),
+    # By how much the alarm level stood above its own height, because all scores had drifted.
+    Column("drift", Float(53), nullable=False),
     Column("rank", Integer, nullable=False),
     Column("warm_up", Boolean, nullable=False),
     Column("detail", LargeBinary, nullable=False),

@@ -136,6 +136,7 @@ def upgrade() -> None:
         sa.Column("time_us", sa.BigInteger(), nullable=False),
         sa.Column("score", sa.Float(precision=53), nullable=False),
         sa.Column("raw", sa.Float(precision=53), nullable=False),
+        sa.Column("drift", sa.Float(precision=53), nullable=False),
         sa.Column("rank", sa.Integer(), nullable=False),
         sa.Column("warm_up", sa.Boolean(), nullable=False),
         sa.Column("detail", sa.LargeBinary(), nullable=False),
