@@ -110,8 +110,8 @@ def test_stream_takes_names_holds_missing_values_and_restarts_after_a_gap() -> N
             assert reading.score == pytest.approx(batch.score[number], rel=1e-4)
     assert batch.warm_up[30:37].all()
     assert str(batch.gaps[0]).startswith("no data from 2026-01-01 00:29")
-    # One row a minute, of which 0.005 may alarm.
-    assert batch.model["expected_alarming_rows_per_day"] == pytest.approx(1440 * 0.005)
+    # One row a minute, of which 0.02 may alarm.
+    assert batch.model["expected_alarming_rows_per_day"] == pytest.approx(1440 * 0.02)
     assert batch.model["training_start"] == "2026-01-01T00:00:00"
     with pytest.raises(DataError, match="order of time"):
         stream.push(row.to_dict(), time=times[0])
