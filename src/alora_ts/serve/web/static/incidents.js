@@ -12,7 +12,8 @@ export const grade = (incident) => h("span", { class: `grade ${incident.severity
 
 export function lasted(incident) {
   const start = parse(incident.start), end = parse(incident.end);
-  return end === null ? `for ${span(Date.now() - start)}, still open` : span(end - start);
+  if (end === null) return `for ${span(Date.now() - start)}, still open`;
+  return incident.rows === 1 ? "one row" : span(end - start);
 }
 
 const culprits = (incident) => incident.culprits.slice(0, 3)

@@ -5,7 +5,7 @@ import { blame } from "../incidents.js";
 import { times } from "../numbers.js";
 import { stamp } from "../times.js";
 
-const APART = 44;
+const APART = 52;
 
 export function flags(view, signal) {
   const strip = h("div", { class: "flags", role: "list", "aria-label": "Incidents in view" });
