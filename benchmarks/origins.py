@@ -4,7 +4,7 @@ Random systems (see benchmarks/origin_systems.py), each recorded healthy and the
 ALoRa with its defaults is fitted on the healthy rows, and every form ranks the signals from the
 same fitted model. Counted are the faults that moved at least one signal beside their origin.
 
-    python benchmarks/origins.py                                # 48 fits, about 10 minutes
+    python benchmarks/origins.py                                # 48 fits, 10 to 15 minutes
     python benchmarks/origins.py --systems 2 --seeds 1 --out -  # a taste, on the terminal
 """
 
