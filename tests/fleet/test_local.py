@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from alora_ts.errors import AloraError
 from alora_ts.fleet import LocalEngine
+from tests.conftest import REPOSITORY
 from tests.fleet.naive_engine import OneByOne
 from tests.fleet.work import die_once, double, note, write_slowly
 
@@ -73,6 +76,33 @@ def test_closing_ends_the_workers_and_leaves_nothing_half_written(tmp_path: Path
         signal.signal(signal.SIGALRM, before)
     assert not [path.name for path in tmp_path.iterdir() if ".part" in path.name]
     assert not list(tmp_path.glob("out-?.txt"))
+
+
+def test_workers_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from alora_ts.fleet.local import LocalEngine\n"
+        "from tests.fleet.work import note\n"
+        "if __name__ == '__main__':\n"
+        "    engine = LocalEngine(workers=1)\n"
+        "    list(engine.map(note, [(sys.argv[1], 60.0)], memory=lambda _: 0))\n"
+    )
+    script, noted = tmp_path / "driver.py", tmp_path / "noted"
+    script.write_text(code)
+    driver = subprocess.Popen(
+        [sys.executable, script, noted], env={**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    )
+    limit = time.monotonic() + 60
+    while not (noted.exists() and noted.read_text()) and time.monotonic() < limit:
+        time.sleep(0.05)
+    worker = int(noted.read_text())
+    driver.kill()
+    driver.wait()
+    while Path(f"/proc/{worker}/cmdline").exists() and time.monotonic() < limit:
+        if not Path(f"/proc/{worker}/cmdline").read_bytes():  # a zombie that nobody waits for
+            break
+        time.sleep(0.05)
+    assert time.monotonic() < limit
 
 
 def test_an_idle_worker_that_was_killed_is_replaced(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -161,22 +163,19 @@ class _Pools:
 
     def close(self, *, busy: Iterable[int]) -> None:
         """End every process; busy ones are told to leave, and killed if they do not in time."""
-        # Public ways to end a pool's processes came with Python 3.14.
-        told = [
-            process
-            for slot in busy
-            for process in list((self._pools[slot]._processes or {}).values())
-        ]
-        for process in told:
-            process.terminate()
-        for pool in self._pools.values():
+        for slot in busy:
+            pool = self._pools.pop(slot)
+            # Public ways to end a pool's processes came with Python 3.14.
+            told = list((pool._processes or {}).values())
+            for process in told:
+                process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
-        for process in told:
-            process.join(_PATIENCE)
-            if process.is_alive():
-                process.kill()
+            for process in told:
+                process.join(_PATIENCE)
+                if process.is_alive():
+                    process.kill()
         for pool in self._pools.values():
-            pool.shutdown(wait=True)
+            pool.shutdown()
 
 
 def _begin() -> None:
@@ -185,8 +184,19 @@ def _begin() -> None:
     # The keyboard's interrupt reaches all processes; only the driver answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
+    threading.Thread(target=_end_with_driver, daemon=True).start()
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:
     # An exception unwinds the stack, so that files in the making are removed.
     sys.exit(1)
+
+
+def _end_with_driver() -> None:
+    """Leave when the driver is gone, killed perhaps: nobody would ask for the results."""
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+    driver.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_PATIENCE)
+    os._exit(1)
