@@ -49,6 +49,11 @@ def embed(network: ALoRaT, window: Array) -> Array:
             source = t + lag - reach
             if network.embed.padding == "circular":
                 source %= steps
+            elif network.embed.padding == "reflect":
+                if source < 0:
+                    source = min(-source, steps - 1)
+                elif source >= steps:
+                    source = max(2 * (steps - 1) - source, 0)
             else:
                 source = min(max(source, 0), steps - 1)
             embedded[t] += window[source] @ weights[lag]

@@ -60,7 +60,8 @@ class ALoRa(Parameters):
         What ranks the pairs.
     embedding, kernel, kernel_width, padding, positional, skip, feed_forward, activation, \
 time_norm, causal
-        The network's shape, see :class:`alora_ts.network.Architecture`.
+        The network's shape, see :class:`alora_ts.network.Architecture`. The paper pads its windows
+        circularly; the default here goes back over the rows before the border.
     epochs, epoch_windows, batch_size, learning_rate, gradient_clip, patience, placement, penalty
         Training, see :class:`alora_ts.learning.TrainingOptions`.
     validation_share : float
@@ -144,7 +145,7 @@ time_norm, causal
         embedding: Literal["pairs", "dense"] = "pairs",
         kernel: Kernel = "average",
         kernel_width: int = 3,
-        padding: Padding = "circular",
+        padding: Padding = "reflect",
         positional: bool = False,
         skip: bool = True,
         feed_forward: bool = False,

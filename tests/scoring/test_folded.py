@@ -25,7 +25,19 @@ def test_folded_pass_equals_the_networks_own(shape: str) -> None:
     torch.testing.assert_close(folded.attention, encoding.attention[-1], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", ["default", "learned lags", "edge padding", "one layer"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "default",
+        "learned lags",
+        "edge padding",
+        "reflect padding",
+        "reflect padding, wide kernel",
+        "reflect padding, window of two",
+        "circular padding",
+        "one layer",
+    ],
+)
 def test_folded_pass_equals_the_loops(shape: str) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)

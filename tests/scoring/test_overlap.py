@@ -17,6 +17,8 @@ SHARED: dict[str, dict[str, object]] = {
     "two layers": {"layers": 2},
     "four layers": {"layers": 4},
     "edge padding": {"padding": "edge"},
+    "circular padding": {"padding": "circular"},
+    "reflect padding": {"padding": "reflect"},
     "causal": {"causal": True},
     "no neighbours": {"kernel_width": 1},
     "wide kernel": {"kernel_width": 5},

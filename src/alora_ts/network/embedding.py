@@ -15,7 +15,7 @@ from torch import Tensor, nn
 __all__ = ["DenseEmbedding", "Kernel", "Padding", "PairEmbedding", "pad_time"]
 
 Kernel = Literal["average", "learned"]
-Padding = Literal["circular", "edge"]
+Padding = Literal["circular", "edge", "reflect"]
 
 
 def pad_time(window: Tensor, width: int, padding: Padding) -> Tensor:
@@ -26,18 +26,29 @@ def pad_time(window: Tensor, width: int, padding: Padding) -> Tensor:
     window : Tensor of shape (B, T, d)
     width : int
         The kernel's width m, odd.
-    padding : {"circular", "edge"}
-        Continue with the rows of the other end, or repeat the border row.
+    padding : {"circular", "edge", "reflect"}
+        Continue with the rows of the other end, repeat the border row, or go back over the rows
+        before it (in windows shorter than that, over as many as there are).
 
     Returns
     -------
     Tensor of shape (B, T + m - 1, d)
+
+    Examples
+    --------
+    >>> pad_time(torch.arange(3.0).view(1, 3, 1), 3, "reflect")[0, :, 0]
+    tensor([1., 0., 1., 2., 1.])
     """
     reach = (width - 1) // 2
     if reach == 0:
         return window
     if padding == "circular":
         return torch.cat([window[:, -reach:], window, window[:, :reach]], dim=1)
+    if padding == "reflect":
+        last = window.shape[1] - 1
+        inwards = torch.arange(1, reach + 1, device=window.device).clamp_max(last)
+        head, tail = window[:, inwards.flip(0)], window[:, last - inwards]
+        return torch.cat([head, window, tail], dim=1)
     head = window[:, :1].expand(-1, reach, -1)
     tail = window[:, -1:].expand(-1, reach, -1)
     return torch.cat([head, window, tail], dim=1)
@@ -85,7 +96,7 @@ class PairEmbedding(_LinearEmbedding):
         is written).
     width : int
         The kernel's width m.
-    padding : {"circular", "edge"}
+    padding : {"circular", "edge", "reflect"}
         How the window continues beyond its borders.
     """
 
@@ -145,7 +156,7 @@ class DenseEmbedding(_LinearEmbedding):
         D, the number of embedded series.
     width : int
         The kernel's width m.
-    padding : {"circular", "edge"}
+    padding : {"circular", "edge", "reflect"}
         How the window continues beyond its borders.
     """
 
