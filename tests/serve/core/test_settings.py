@@ -10,6 +10,7 @@ import pytest
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.settings_file import PREFIX, SettingsError, read_settings
+from tests.conftest import REPOSITORY
 
 FILE = """\
 # A comment
@@ -106,3 +107,11 @@ def test_a_reload_takes_all_or_nothing(settings: Settings) -> None:
             assert service.channels() == ["p"]
 
     asyncio.run(run())
+
+
+def test_the_documented_settings_are_the_defaults(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs/how-to/operate-the-service.md").read_text(encoding="utf-8")
+    text = page.split("```toml\n")[1].split("```")[0]
+    found = read_settings(write(tmp_path, text), environment={})
+    plain = Settings(folder=tmp_path / "data", models={"plant": tmp_path / "plant.alora"})
+    assert found == plain

@@ -70,11 +70,11 @@ def _tune_sqlite(engine: Engine, *, begin: str, query_only: bool) -> None:
         # Python's own handling begins transactions late, which breaks savepoints.
         connection.isolation_level = None
         for pragma in (
+            "busy_timeout=10000",
             "page_size=8192",  # rows of a hundred variables still fit into one page
             "journal_mode=WAL",
             "synchronous=FULL",  # a row is on the disk before it is acknowledged
             "foreign_keys=ON",
-            "busy_timeout=10000",
             "temp_store=MEMORY",
             "cache_size=-32000",
             "journal_size_limit=67108864",

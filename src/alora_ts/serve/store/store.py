@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.store.engines import make_engines, store_url
@@ -50,7 +50,7 @@ class Store:
             if exclusive:
                 self._hold()
             migrate(self._writing)
-        except OperationalError as error:
+        except DatabaseError as error:
             self._release()
             # The driver's words, without the address: that may hold a password.
             raise AloraError(f"cannot open the store {self.name}: {error.orig}") from error

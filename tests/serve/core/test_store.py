@@ -1,0 +1,96 @@
+"""The store: writes together, fails alone, is backed up while it runs."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from alora_ts.errors import AloraError
+from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.store import Store
+from tests.serve.core import plant
+from tests.serve.core.conftest import Plant
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "s.db"))
+
+
+def test_a_write_that_fails_is_undone_alone(store: Store) -> None:
+    store.writer.run(lambda c: c.execute(text("CREATE TABLE t (x INTEGER)")) and None)
+    gate = threading.Event()
+    order: list[int] = []
+
+    def wait(_: Connection) -> None:
+        gate.wait()
+
+    def insert(number: int) -> Future[None]:
+        def work(connection: Connection) -> None:
+            connection.execute(text(f"INSERT INTO t VALUES ({number})"))
+            if number % 2:
+                raise ValueError(number)
+
+        return store.writer.submit(work, lambda _: order.append(number))
+
+    store.writer.submit(wait)
+    futures = [insert(number) for number in range(6)]  # all wait, so all share a transaction
+    assert store.writer.waiting() >= 5
+    gate.set()
+    failed = [future.exception() is not None for future in futures]
+    assert failed == [False, True] * 3
+    assert order == [0, 2, 4]
+    with store.reading() as connection:
+        assert connection.scalars(text("SELECT x FROM t ORDER BY x")).all() == [0, 2, 4]
+    store.close()
+
+
+def test_one_service_at_a_time(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(AloraError, match="in use by another"):
+        Store(str(tmp_path / "s.db"))
+    Store(str(tmp_path / "s.db"), exclusive=False).close()
+    store.close()
+    Store(str(tmp_path / "s.db")).close()
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("absent/folder/s.db", "does not exist"),
+        ("mysql://h/db", "cannot keep a store in 'mysql'"),
+        ("sqlite://", "cannot keep"),
+        ("postgresql://u:p@h:port/db", "cannot read the address"),
+    ],
+)
+def test_addresses_that_cannot_be(address: str, why: str) -> None:
+    with pytest.raises(AloraError, match=why) as caught:
+        Store(address)
+    assert "u:p" not in str(caught.value)
+
+
+def test_a_file_that_is_no_store(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    file.write_bytes(b"not a database, and long enough to be looked at" * 50)
+    with pytest.raises(AloraError, match="cannot open the store"):
+        Store(str(file))
+
+
+def test_a_backup_of_a_running_service_is_whole(here: Plant, settings: Settings) -> None:
+    here.send(plant.rows(plant.values(50)))
+    here.settle()
+    live = sqlite3.connect(settings.address)
+    copy = sqlite3.connect(settings.folder / "copy.db")
+    live.backup(copy)
+    live.close()
+    copy.close()
+    restored = Store(str(settings.folder / "copy.db"))
+    with restored.reading() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM rows")) == 50
+        assert connection.scalar(text("SELECT count(*) FROM readings")) == 50
+        assert connection.scalar(text("SELECT count(*) FROM models")) == 1
+    restored.close()
