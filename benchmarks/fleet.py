@@ -1,6 +1,6 @@
-"""Fleets: the seven SMD machines at hand, throughput, the driver's memory, a lost node, warm start.
+"""Fleets: the seven SMD machines at hand, cost, throughput, the driver, a lost node, warm start.
 
-    python benchmarks/fleet.py smd warm throughput driver loss   # all; or some of them
+    python benchmarks/fleet.py smd cost warm throughput driver loss   # or some of them
     python benchmarks/fleet.py smd --data ~/datasets             # where SMD/ is
     python benchmarks/fleet.py smd --small                       # with a small network
 
@@ -159,7 +159,7 @@ def warm(data: str | None, *, small: bool) -> None:
         "warm start, 1 epoch": (whole, WarmStart(sample=4, epochs=1)),
     }
     lines = [
-        "| way | fits, s of work | pooled fit, s | mean best affiliation F1 | mean AUC-PR |",
+        "| way | all fits, CPU s | pooled fit, CPU s | mean best affiliation F1 | mean AUC-PR |",
         "|---|---:|---:|---:|---:|",
     ]
     with tempfile.TemporaryDirectory() as made:
@@ -167,11 +167,11 @@ def warm(data: str | None, *, small: bool) -> None:
         labels = write_smd(folder, data)
         for number, (name, (chosen, start)) in enumerate(ways.items()):
             fleet = Fleet(chosen, warm_start=start)
-            begun = time.perf_counter()
+            begun = children()
             first: list[float] = []
 
             def note(_: Any, first: list[float] = first) -> None:
-                first.append(time.perf_counter())
+                first.append(children())
 
             fleet.fit(folder / "train", output=folder / str(number), progress=note)
             work = fleet.tally_.seconds
@@ -187,6 +187,44 @@ def warm(data: str | None, *, small: bool) -> None:
         f"model of 4 of them (10,000 rows each, {whole.epochs} epochs). The pooled fit is made "
         "once for the whole fleet, whatever its size.\n\n" + "\n".join(lines),
     )
+
+
+def cost(data: str | None, *, small: bool) -> None:
+    """Processor time, memory and files of one machine."""
+    from alora_ts.fleet import Fleet, LocalEngine
+
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        write_smd(folder, data)
+        for part in ("train", "test"):
+            for file in sorted((folder / part).iterdir())[1:]:
+                file.unlink()
+        fleet = Fleet(estimator(small=small), engine=LocalEngine(workers=1))
+        fleet.fit(folder / "train", output=folder / "out", progress=report("cost"))
+        fit = fleet.tally_.seconds
+        fitted = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        view = fleet.diagnose(folder / "test", progress=report("cost"))
+        detect = fleet.tally_.seconds
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        size = sum(file.stat().st_size for file in (folder / "out").rglob("*")) / 2**20
+    rows = view.entities[0].rows or 0
+    write_section(
+        "cost",
+        "## One machine\n\n"
+        f"{where('cost' + ' --small' * small)} {named(small=small)}, SMD {view.entities[0].name}, "
+        f"{rows:,} rows of 38 signals to judge and about as many to learn from, one thread. "
+        "Loading torch is part of both.\n\n"
+        f"* fit: {fit:.0f} s of one processor, at most {fitted:.0f} MiB\n"
+        f"* detect: {detect:.0f} s of one processor ({1000 * detect / rows:.2f} ms a row), at most "
+        f"{peak:.0f} MiB in either\n"
+        f"* files: {size:.1f} MiB",
+    )
+
+
+def children() -> float:
+    """Processor time of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def small_machines(folder: Path, count: int, *, rows: int = 400) -> Path:
@@ -365,7 +403,7 @@ def report(name: str) -> Callable[[Any], None]:
     return say
 
 
-PARTS = ("smd", "warm", "throughput", "driver", "loss")
+PARTS = ("smd", "cost", "warm", "throughput", "driver", "loss")
 
 
 def main() -> None:
@@ -376,8 +414,8 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="A small network for SMD.")
     given = parser.parse_args()
     for part in given.parts:
-        if part in ("smd", "warm"):
-            {"smd": smd, "warm": warm}[part](given.data, small=given.small)
+        if part in ("smd", "cost", "warm"):
+            {"smd": smd, "cost": cost, "warm": warm}[part](given.data, small=given.small)
         else:
             {"throughput": throughput, "driver": driver, "loss": loss}[part]()
 

@@ -221,7 +221,7 @@ def _print_tally(fleet: Fleet, done: str) -> None:
         said.append(f"{tally.skipped:,} were done already")
     if tally.failed:
         said.append(f"{tally.failed:,} failed")
-    console().print(", ".join(said) + f" ({tally.seconds:,.0f} s of work)", markup=False)
+    console().print(", ".join(said) + f" ({tally.seconds:,.0f} CPU s)", markup=False)
 
 
 def _print_reasons(fleet: Fleet) -> None:

@@ -60,7 +60,7 @@ class Fleet:
     Attributes
     ----------
     tally_ : Tally
-        What the last run did: entities done, skipped, failed, and the time workers spent.
+        What the last run did: entities done, skipped, failed, and the processor time they took.
 
     Notes
     -----

@@ -301,7 +301,7 @@ def moment(value: float, *, timed: bool) -> str:
     Examples
     --------
     >>> moment(1767607260e6, timed=True), moment(1200.0, timed=False)
-    ('2026-01-05 10:01:00', '1,200')
+    ('2026-01-05 10:01', '1,200')
     """
     if not timed:
         return f"{value:,.10g}"
@@ -309,7 +309,9 @@ def moment(value: float, *, timed: bool) -> str:
 
 
 def _written(text: str) -> str:
-    return text.removesuffix(".000000").replace("T", " ")
+    text = text.removesuffix(".000000").replace("T", " ")
+    # Seconds only where they say something.
+    return text.removesuffix(":00") if len(text) == len("2026-01-05 10:01:00") else text
 
 
 def _span(start: str, end: str) -> str:
@@ -318,7 +320,7 @@ def _span(start: str, end: str) -> str:
     Examples
     --------
     >>> _span("2026-01-05T10:01:00", "2026-01-05T11:00:00"), _span("7", "9")
-    ('2026-01-05 10:01:00 – 11:00:00', '7 – 9')
+    ('2026-01-05 10:01 – 11:00', '7 – 9')
     """
     start, end = _written(start), _written(end)
     if start == end:

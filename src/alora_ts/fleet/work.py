@@ -72,7 +72,7 @@ class Outcome:
     reason : str or None
         Why it failed.
     seconds : float
-        How long the worker took.
+        Processor time the worker took, which other work on its computer does not change.
     """
 
     state: Literal["done", "skipped", "failed"]
@@ -182,7 +182,7 @@ def _once(
     named: str,
 ) -> Outcome:
     """Do the work unless its digest says it is done; write the status last; catch what fails."""
-    begun = clock.monotonic()
+    begun = clock.process_time()
     name = order.entity.name
     digest, paths = "", list[Path]()
     try:
@@ -194,7 +194,7 @@ def _once(
                 and (before.state, before.digest) == ("done", digest)
                 and store.digest(result) == before.facts.get(named)
             ):
-                return Outcome("skipped", None, clock.monotonic() - begun)
+                return Outcome("skipped", None, clock.process_time() - begun)
             # Here and not above: it loads torch, which work that is done need not wait for.
             with use_threads(1):
                 status = work(paths, digest)
@@ -209,7 +209,7 @@ def _once(
         store.remove(result)
     write_status(store, status)
     state: Literal["done", "failed"] = status.state
-    return Outcome(state, status.reason, clock.monotonic() - begun)
+    return Outcome(state, status.reason, clock.process_time() - begun)
 
 
 def _told(reason: str, paths: list[Path]) -> str:
