@@ -53,3 +53,14 @@ def test_memory_does_not_grow(model: ALoRa) -> None:
     finally:
         tracemalloc.stop()
     assert after - before < 20_000
+
+
+@pytest.mark.parametrize("scoring", ["paper", "error", "refined"])
+def test_every_scoring_streams_as_it_scores(scoring: str) -> None:
+    quick = ALoRa(window=6, pairs=12, heads=2, epochs=1, epoch_windows=32, scoring=scoring)
+    model = quick.fit(wavy_rows(200, 3), progress=False)
+    rows = wavy_rows(30, 3)
+    stream = model.stream()
+    readings = [stream.push(row) for row in rows]
+    raw = model.diagnose(rows, progress=False).raw
+    np.testing.assert_allclose([r.raw for r in readings[5:]], raw[5:], rtol=1e-3)

@@ -39,7 +39,7 @@ class Stream:
         self._model = model
         d = len(model.preparation.variables)
         self._ring = Ring(model.engine, window=model.window, variables=d)
-        self._recent = np.zeros(model.calibration.rule.smoothing)
+        self._recent = np.zeros(model.calibration.rule.rows)
         self._errors = np.zeros((model.options.localization_memory, d))
         self._level = model.calibration.level()
         self._last: NDArray[np.float64] | None = None
@@ -91,7 +91,7 @@ class Stream:
         rank = count_rank(attention, model.calibration.rank_level)
         residual = self._ring.rows[-1:] - expected.numpy()
         error = rule.error(residual)
-        now = rule.raw(error.sum(1), rank, np.zeros(1, dtype=np.int64))[0]
+        now = rule.moment(error.sum(1), rank)[0]
         full = self._seen - model.window + 1
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, full))

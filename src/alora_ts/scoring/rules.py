@@ -53,12 +53,17 @@ class ScoreRule:
         segments: NDArray[np.integer] | None,
     ) -> NDArray[np.float64]:
         """Raw score of each row (N,) from its error summed over the variables, and its rank."""
-        if self.scoring == "error":
-            return total
-        product = total * rank
-        if self.scoring == "paper" or self.smoothing == 1:
-            return product
-        return causal_mean(product, self.smoothing, segments)
+        moment = self.moment(total, rank)
+        return moment if self.rows == 1 else causal_mean(moment, self.rows, segments)
+
+    @property
+    def rows(self) -> int:
+        """How many rows a raw score is the mean of: only the refined one is a mean at all."""
+        return self.smoothing if self.scoring == "refined" else 1
+
+    def moment(self, total: NDArray[np.float64], rank: NDArray[np.integer]) -> NDArray[np.float64]:
+        """What each row (N,) adds to a raw score, before the mean over rows."""
+        return total if self.scoring == "error" else total * rank
 
 
 def memory_segments(segments: NDArray[np.integer], warm_up: NDArray[np.bool_]) -> NDArray[np.int64]:
