@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -18,6 +18,7 @@ from alora_ts.serve.interface import Receipt
 
 __all__ = ["Metrics"]
 
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _LATENCY = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60)
 
 
@@ -29,6 +30,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         self.rejected = Tally[str]()
         self.counters = Tally[str]()
+        self._alarming: dict[str, tuple[str, ...]] = {}
         kept = self.registry
         by_source = ["source"]
         self._rows = Counter("alora_rows", "Rows stored", by_source, registry=kept)
@@ -48,14 +50,14 @@ class Metrics:
         self.score = Gauge(
             "alora_score", "Score of the last row; above 1 alarms", by_source, registry=kept
         )
-        self.variable_share = Gauge(
+        self._share = Gauge(
             "alora_variable_share",
-            "Each variable's share in the last row's anomaly, while it alarms",
+            "Each variable's share in the last row's anomaly; 0 when it is none",
             ["source", "variable"],
             registry=kept,
         )
         self.threshold = Gauge("alora_threshold", "Raw score that alarms", by_source, registry=kept)
-        self.alarm = Gauge("alora_alarm", "1 while an anomaly is open", by_source, registry=kept)
+        self._alarm = Gauge("alora_alarm", "1 while the last row alarms", by_source, registry=kept)
         self.last_row = Gauge(
             "alora_last_row_timestamp_seconds", "Time of the newest row", by_source, registry=kept
         )
@@ -91,6 +93,17 @@ class Metrics:
         for seconds in latencies:
             histogram.observe(seconds)
 
+    def alarmed(self, source: str, alarm: bool, shares: Mapping[str, float]) -> None:
+        """Show whether the last row alarms, and while it does each variable's share."""
+        before = self._alarming.get(source, ())
+        for variable in before:
+            self._share.labels(source, variable).set(0)
+        if alarm:
+            for variable, share in shares.items():
+                self._share.labels(source, variable).set(share)
+        self._alarming[source] = tuple(shares) if alarm else ()
+        self._alarm.labels(source).set(alarm)
+
     def opened(self, source: str, kind: str) -> None:
         """Count an incident."""
         self._incidents.labels(source, kind).inc()
@@ -98,7 +111,7 @@ class Metrics:
 
     def answered(self, method: str, status: int) -> None:
         """Count a request."""
-        self._requests.labels(method, str(status)).inc()
+        self._requests.labels(method if method in _METHODS else "other", str(status)).inc()
 
     def text(self) -> bytes:
         """All of it in Prometheus's text format."""

@@ -209,13 +209,11 @@ class Service:
         self.metrics.read(name, scored.latencies)
         self.metrics.score.labels(name).set(scored.score)
         self.metrics.last_row.labels(name).set(time / 1e6)
-        alarm = scored.score > 1 and not reading.warm_up
-        self.metrics.alarm.labels(name).set(alarm)
-        if alarm:
-            for variable, share in zip(
-                reading.variables, shares(reading.localization).tolist(), strict=True
-            ):
-                self.metrics.variable_share.labels(name, variable).set(share)
+        self.metrics.alarmed(
+            name,
+            scored.score > 1 and not reading.warm_up,
+            dict(zip(reading.variables, shares(reading.localization).tolist(), strict=True)),
+        )
         for change in scored.changes:
             shown = change.shown(name)
             for what in change.names:

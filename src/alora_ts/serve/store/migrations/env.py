@@ -2,5 +2,7 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"])
-context.run_migrations()
+# The name under which Alembic loads this file; whoever else imports it has no transaction.
+if __name__ == "env_py":
+    context.configure(connection=context.config.attributes["connection"])
+    context.run_migrations()
