@@ -93,7 +93,7 @@ class Running:
             )
 
 
-def wait_for(happened: Any, *, seconds: float = 60) -> Any:
+def wait_for(happened: Any, *, seconds: float = 180) -> Any:
     """Ask again until it has happened."""
     until = time.monotonic() + seconds
     while not (found := happened()):

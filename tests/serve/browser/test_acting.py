@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs
@@ -187,11 +186,9 @@ def test_the_service_goes_and_comes_back(watched, plant_model, tmp_path):
         assert page.locator(".source").count() == 1
         page.click("nav >> text=Health")
         page.wait_for_selector("text=The service does not answer.")
-    started = time.monotonic()
     with serving(folder, plant_model, port=port):
-        page.wait_for_selector("#link-state[data-state=live]", timeout=60_000)
+        page.wait_for_selector("#link-state[data-state=live]")
         page.wait_for_selector("text=No connector is configured.")
-    assert time.monotonic() - started < 90
     watched.forgive("ERR_")
     assert watched.complaints == []
 
@@ -204,7 +201,7 @@ def test_training_comparison_and_activation(watched, plant_model, tmp_path):
         page.fill("#fit-name", "retrained")
         page.click("text=Start training")
         page.wait_for_selector(".fits progress")
-        page.wait_for_selector(".fits li[data-state=done]", timeout=200_000)
+        page.wait_for_selector(".fits li[data-state=done]", timeout=300_000)
         assert "They agree on" in page.locator(".fits").inner_text()
         page.click(".fits button:has-text('Activate')")
         page.wait_for_selector("text=The new model is active.")
@@ -213,7 +210,8 @@ def test_training_comparison_and_activation(watched, plant_model, tmp_path):
         page.click("button:has-text('Roll back')")
         page.wait_for_selector("text=plant is back at its model before.")
         page.wait_for_selector("button:has-text('Activate')")
-    assert watched.complaints == []
+        # Before the service ends, which the browser complains about.
+        assert watched.complaints == []
 
 
 def test_a_token_is_asked_for_and_kept_in_the_tab(watched, plant_model, tmp_path):

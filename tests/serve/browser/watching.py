@@ -32,7 +32,8 @@ def open_page(browser: Any, *, width: int = 1280, dark: bool = False, **options:
         color_scheme="dark" if dark else "light",
         **options,
     )
-    context.set_default_timeout(30_000)
+    # Much more than a quiet machine needs.
+    context.set_default_timeout(90_000)
     watched = Watched(context.new_page())
 
     def heard(message: Any) -> None:
