@@ -40,6 +40,19 @@ def test_each_fit_begins_with_the_pooled_weights_and_is_short(tmp_path: Path) ->
     assert Fleet.load(tmp_path / "out").warm_start == WarmStart(sample=7, epochs=1)
 
 
+def test_the_order_of_columns_does_not_matter(tmp_path: Path) -> None:
+    source = write_machines(tmp_path / "in", 3)
+    turned = machine(2).select("flow", "time", "load", "heat")
+    fleet = Fleet(quick().set_params(threads=3), warm_start=WarmStart(), engine=OneByOne())
+    fleet.fit(source, output=tmp_path / "out", progress=False)
+    expected = fleet.model("m2").score(machine(7))
+    assert fleet.model("m2").threads is None  # each worker has one
+    turned.write_parquet(source / "m2.parquet")
+    fleet.fit(source, output=tmp_path / "turned", progress=False)
+    assert fleet.tally_.failed == 0
+    np.testing.assert_array_equal(fleet.model("m2").score(machine(7)), expected)
+
+
 def test_the_initial_weights_are_where_training_begins() -> None:
     rows = machine(0)
     first = quick().fit(rows, progress=False)

@@ -135,7 +135,8 @@ class Fleet:
         """
         self.estimator.fit_options()  # refuses bad parameters before any work
         settings = Settings(
-            parameters=self.estimator.get_params(),
+            # Workers have one thread each, whatever suits a single model.
+            parameters={**self.estimator.get_params(), "threads": None},
             time=time,
             columns=None if columns is None else tuple(columns),
             ignore=tuple(ignore),
@@ -317,8 +318,11 @@ def _memory(entity: Entity) -> int:
 
 
 def _common_columns(entities: Sequence[Entity], settings: Settings) -> tuple[str, ...] | None:
-    """The columns most of the first entities have; None where none of them can be read."""
-    seen = Counter[tuple[str, ...]]()
+    """The columns most of the first entities have, as the first of these orders them.
+
+    None where none of them can be read.
+    """
+    seen, order = Counter[tuple[str, ...]](), dict[tuple[str, ...], tuple[str, ...]]()
     choices = Choices.of(settings.time, settings.columns, settings.ignore)
     for entity in entities[:_LOOKED_AT]:
         try:
@@ -326,5 +330,7 @@ def _common_columns(entities: Sequence[Entity], settings: Settings) -> tuple[str
                 table = next(read_file_blocks(paths, choices, rows=1000, progress=False))
         except (AloraError, OSError):
             continue
-        seen[tuple(sorted(table.variables))] += 1
-    return seen.most_common(1)[0][0] if seen else None
+        names = tuple(sorted(table.variables))
+        seen[names] += 1
+        order.setdefault(names, table.variables)
+    return order[seen.most_common(1)[0][0]] if seen else None

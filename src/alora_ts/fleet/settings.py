@@ -54,7 +54,8 @@ class Settings:
     ignore : tuple of str
         As for :meth:`alora_ts.ALoRa.fit`.
     expected : tuple of str or None
-        The columns that every entity must have; None where any will do.
+        The columns that every entity must have, in the order all models take them; None where
+        any will do.
     warm_start : WarmStart or None
     pooled : str or None
         Digest of the pooled model's file.

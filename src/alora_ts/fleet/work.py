@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -150,7 +150,7 @@ def detect_entity(order: Order) -> Outcome:
 
 
 def read_entity(paths: list[Path], settings: Settings) -> Table:
-    """Read an entity's rows; refuse columns that are not the fleet's."""
+    """Read an entity's rows, columns in the fleet's order; refuse others than the fleet's."""
     table = as_table(
         [str(path) for path in paths],
         time=settings.time,
@@ -168,6 +168,9 @@ def read_entity(paths: list[Path], settings: Settings) -> Table:
             + (f"; extra: {', '.join(extra)}" if extra else "")
             + "; choose common ones with columns= or fit it in a fleet of its own"
         )
+    if expected is not None and table.variables != expected:
+        columns = [table.variables.index(name) for name in expected]
+        table = replace(table, values=table.values[:, columns], variables=expected)
     return table
 
 
