@@ -9,13 +9,14 @@ from alora_ts.errors import AloraError
 
 __all__ = ["available_memory", "estimate_memory"]
 
-_BASE = 450 * 2**20
-"""A worker with torch and polars loaded and a small model (measured: about 400 MiB)."""
+_BASE = 512 * 2**20
+"""A worker with torch and polars loaded and a model of the default size. With 24,000 rows of 38
+signals on top the peak was 549 MiB (benchmarks/fleet.py cost)."""
 
 _COPIES = 10
 """Bytes held at the peak of a diagnosis per byte of the table as 8-byte numbers."""
 
-_UNPACKED = {".parquet": 3.0, ".csv.gz": 4.0, ".csv": 1.0}
+_UNPACKED = {".parquet": 5.0, ".csv.gz": 4.0, ".csv": 1.0}
 """Bytes of 8-byte numbers per byte of a file; packed files vary, so these are on the safe side."""
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -27,7 +28,7 @@ def estimate_memory(files: Iterable[tuple[str, int]]) -> int:
     Examples
     --------
     >>> estimate_memory([("day.csv", 10 * 2**20)]) // 2**20
-    550
+    612
     """
     held = 0.0
     for name, size in files:
