@@ -102,8 +102,9 @@ class Guard:
         headers, method = Headers(scope=scope), scope["method"]
         client = str((scope.get("client") or ("unknown",))[0])
         needed = needed_role(method, scope["path"])
-        # The book is read from the store every now and then.
-        if not await run_in_threadpool(self._tokens.any):
+        if self._tokens.stale:
+            await run_in_threadpool(self._tokens.any)
+        if not self._tokens.any():
             if not self._host_is_ours(headers.get("host", "")):
                 return problem(403, "the service is not reached by this name", "add it to `hosts`")
         elif needed is not None:

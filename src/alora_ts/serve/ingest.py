@@ -20,6 +20,7 @@ from alora_ts.serve.store.store import Store
 
 __all__ = ["Ingest"]
 
+_FEW = 500
 _EARLIEST = 0  # 1970: older times are clocks that were never set
 
 
@@ -81,7 +82,12 @@ class Ingest:
         -------
         Receipt
         """
-        batch = self._check(self._sources.get(source), rows)
+        known = self._sources.get(source)
+        if len(rows) > _FEW:
+            # Long enough to hold up other requests.
+            batch = await asyncio.to_thread(self._check, known, rows)
+        else:
+            batch = self._check(known, rows)
         if batch.rows:
             write = self._store.writer.submit(lambda c: self._write(c, batch), self._written)
             await asyncio.wrap_future(write)

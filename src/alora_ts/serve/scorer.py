@@ -34,7 +34,7 @@ from alora_ts.serve.tracker import Moment, Tracker
 
 __all__ = ["Scored", "Scorer"]
 
-_AT_ONCE = 512
+_AT_ONCE = 256
 
 
 @dataclass
@@ -252,7 +252,7 @@ class Scorer:
                     connection, source.id, len(self._places), start=start, width=source.bucket_us
                 )
             for change in scored.changes:
-                save_incident(connection, change.record)
+                change.record["verdict"] = save_incident(connection, change.record)
                 for kind in change.told:
                     post(connection, channels, kind, change.shown(source.name))
             scored_until(connection, source.id, last + 1, late_count)

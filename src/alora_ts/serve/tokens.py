@@ -69,6 +69,11 @@ class TokenBook:
         self._known: dict[str, _Known] = {}
         self._read = -_FRESH
 
+    @property
+    def stale(self) -> bool:
+        """Whether the next look reads the store, which takes a moment."""
+        return time.monotonic() - self._read > _FRESH
+
     def any(self) -> bool:
         """Whether there are tokens at all: then every request needs one."""
         return bool(self._tokens())
@@ -85,7 +90,7 @@ class TokenBook:
 
     def _tokens(self) -> dict[str, _Known]:
         with self._lock:
-            if time.monotonic() - self._read > _FRESH:
+            if self.stale:
                 with self._store.reading() as connection:
                     found = all_tokens(connection)
                 self._known = {

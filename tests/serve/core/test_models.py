@@ -315,3 +315,18 @@ def test_models_that_add_variables(here: Plant, tmp_path: Path) -> None:
     here.send(plant.rows(plant.values(60))[50:])
     here.settle()
     assert not here.service.crew.troubles
+
+
+def test_a_verdict_on_an_open_incident_stays_as_it_goes_on(here: Plant) -> None:
+    table = plant.values(140, seed=3)
+    table[100:, 1] += 300
+    rows = plant.rows(table)
+    here.send(rows[:120])
+    here.settle()
+    opened = here.client.get(f"{API}/incidents?state=open").json()["items"][0]
+    here.client.post(f"{API}/incidents/{opened['id']}/feedback", json={"verdict": "real"})
+    here.send(rows[120:])
+    here.settle()
+    later = here.client.get(f"{API}/incidents/{opened['id']}").json()
+    assert later["verdict"] == "real"
+    assert later["rows"] > opened["rows"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from alora_ts.serve.api.bodies import ndjson_rows, read_rows
@@ -40,6 +41,7 @@ class ReceiptAnswer(BaseModel):
     rejected: list[RejectionAnswer]
 
 
+_SMALL = 1 << 18
 _EXAMPLE = {"rows": [{"time": "2026-05-01T12:00:00Z", "values": {"flow": 3.2, "level": None}}]}
 _BODY: dict[str, Any] = {
     "requestBody": {
@@ -73,7 +75,10 @@ async def send_rows(source: str, request: Request, service: ServiceHere) -> Rece
     service.sources.get(source)
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if kind == "application/json":
-        return await service.accept(source, read_rows(await request.body()))
+        body = await request.body()
+        few = len(body) < _SMALL
+        rows = read_rows(body) if few else await run_in_threadpool(read_rows, body)
+        return await service.accept(source, rows)
     if kind not in {"application/x-ndjson", "application/jsonl", "application/ndjson"}:
         raise HTTPException(415, "send application/json or application/x-ndjson")
     receipts, offset = [], 0

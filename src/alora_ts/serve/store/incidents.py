@@ -26,10 +26,14 @@ __all__ = [
 _NAMED = select(*incidents.c, sources.c.name.label("source")).join(sources)
 
 
-def save_incident(connection: Connection, record: dict[str, Any]) -> None:
-    """Keep a new incident or the present state of a known one."""
+def save_incident(connection: Connection, record: dict[str, Any]) -> str | None:
+    """Keep a new incident or the present state of a known one; gives the verdict on it."""
     # A verdict is a person's, and may have come while the incident went on.
     upsert(connection, incidents, [record], keep=("verdict",))
+    verdict: str | None = connection.scalar(
+        select(incidents.c.verdict).where(incidents.c.id == record["id"])
+    )
+    return verdict
 
 
 def find_incident(connection: Connection, key: str) -> Record | None:

@@ -97,7 +97,13 @@ class Store:
             "give another --store"
         )
         if self.kind == "sqlite":
-            handle = os.open(f"{self.url.database}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                handle = os.open(f"{self.url.database}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError as error:
+                raise AloraError(
+                    f"cannot open the store {self.name}: {error.strerror}; choose a place you may "
+                    "write to"
+                ) from error
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
