@@ -12,6 +12,8 @@ from typing import Any
 def ray_cluster(nodes: int) -> Iterator[Any]:
     """Start nodes of one core each and connect to them; the cluster can add and remove nodes."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Nodes take long to start where other tests share the cores.
+    os.environ["RAY_raylet_start_wait_time_s"] = "180"
     import ray
     from ray.cluster_utils import Cluster
 
