@@ -46,7 +46,7 @@ def adjust_threshold(
 
     Examples
     --------
-    >>> adjust_threshold(10.0, normal=[12.0], real=[], limit=3.0)
+    >>> round(adjust_threshold(10.0, normal=[12.0], real=[], limit=3.0), 6)
     12.6
     >>> adjust_threshold(10.0, normal=[500.0], real=[], limit=3.0)
     30.0
