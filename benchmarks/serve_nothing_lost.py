@@ -165,17 +165,20 @@ def _wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
     """Wait until nothing more is stored or scored, then read every reading back."""
     address = f"{service.url}/api/v1/sources/{source}"
     with httpx.Client(timeout=120) as client:
-        quiet, before = time.monotonic(), -1
+        quiet, before, last = time.monotonic(), -1, None
         while time.monotonic() - quiet < (2.0 if before >= count else 120.0):
-            rows = client.get(address).json()["rows"]
+            shown = client.get(address).json()
+            rows, last = shown["rows"], shown["last_time"]
             if rows != before:
                 quiet, before = time.monotonic(), rows
             time.sleep(0.2)
-        while True:
-            stored = _fetch(client, f"{address}/readings")
-            if len(stored.times) >= before or time.monotonic() - quiet > 600:
-                return stored
+        # Scoring goes in order of time, so the last row's reading comes last. It may take long
+        # after the rows are stored where the machine is busy.
+        while not client.get(f"{address}/readings", params={"start": last, "limit": 1}).json()[
+            "items"
+        ]:
             time.sleep(1.0)
+        return _fetch(client, f"{address}/readings")
 
 
 def _fetch(client: httpx.Client, address: str) -> Stored:
