@@ -103,13 +103,19 @@ class RayEngine:
                     "`ray start --head`, or leave out the address"
                 ) from error
             return
-        ray.init(
-            address="local",
-            num_cpus=self.workers or len(os.sched_getaffinity(0)),
-            include_dashboard=False,
-            _node_ip_address="127.0.0.1",
-            **quiet,
-        )
+        try:
+            ray.init(
+                address="local",
+                num_cpus=self.workers or len(os.sched_getaffinity(0)),
+                include_dashboard=False,
+                _node_ip_address="127.0.0.1",
+                **quiet,
+            )
+        except Exception as error:  # Ray raises nothing more special when it cannot start
+            raise AloraError(
+                f"Ray did not start on this computer: {error}; try again when it is less busy, or "
+                "use local processes"
+            ) from error
 
     def _room(self, ray: Any) -> tuple[int, int]:
         """How many tasks to hand out at once, and the memory of the largest node."""
