@@ -121,7 +121,9 @@ def report(taken: np.ndarray, facts: dict[str, Any], *, rows: int, variables: in
     """The result as Markdown."""
     asked = taken[:, 2] > 0
     crowded = os.getloadavg()[0] > (os.cpu_count() or 1)
-    busy = ["The machine was busy with other work, and these times include waiting for it."] * crowded
+    busy = [
+        "The machine was busy with other work, and these times include waiting for it."
+    ] * crowded
     return "\n".join(
         [
             "# Zoom and pan in the dashboard",
