@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+from scipy.stats import wilcoxon
 
 ByEntity = dict[str, list[dict[str, float]]]
 _DATASETS = ("SMD", "ASD", "MSL")
@@ -61,7 +62,10 @@ def _spread(by_entity: ByEntity, measure: str) -> float:
 
 def _order(row: str) -> tuple[bool, int]:
     """Ours first, the authors' variant last."""
-    rows = ("refined", "refined without rank", "AS", "error", "rank", "norm", "pca", "random")
+    rows = (
+        *("default", "refined", "refined without rank", "AS", "error", "rank"),
+        *("norm", "pca", "knn", "random"),
+    )
     name = row.rpartition(": ")[2]
     return ":" in row, rows.index(name)
 
@@ -90,17 +94,47 @@ def _detection(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
                 f"{np.mean([v['auc_pr'] for v in values]):.2f}"
             )
         print("| " + " | ".join(cells) + " |", file=out)
+    _paired(table, out)
     free = [run for run in runs if run["variant"] == "default"]
     if free:
-        print(
-            f"\nLabel-free threshold: F1 {np.mean([r['label_free']['f1'] for r in free]):.3f}, "
-            "alarming share of the rows labelled normal "
-            f"{np.mean([r['label_free']['alarm_share_on_normal'] for r in free]):.4f}; "
-            f"fit {np.median([r['fit_seconds'] for r in free]):.0f} s, "
-            f"score {np.median([r['score_seconds'] for r in free]):.0f} s (medians, one thread), "
-            f"{int(np.median([r['windows_seen'] for r in free])):,} training windows",
-            file=out,
-        )
+        _label_free(free, out)
+
+
+def _paired(table: dict[str, ByEntity], out: TextIO) -> None:
+    """The default against each simple score, entity by entity."""
+    if "default" not in table or len(table["default"]) < 3:
+        return
+    print("\n| default against | F1: wins, losses | p | AUC-PR: wins, losses | p |", file=out)
+    print("|---|---|---|---|---|", file=out)
+    for row in ("AS", "error", "norm", "pca", "knn"):
+        cells = [row]
+        for measure in ("f1", "auc_pr"):
+            lead = [
+                np.mean([v[measure] for v in table["default"][name]])
+                - np.mean([v[measure] for v in values])
+                for name, values in table[row].items()
+            ]
+            chance = float(wilcoxon(lead).pvalue)
+            won, lost = sum(x > 0 for x in lead), sum(x < 0 for x in lead)
+            cells += [f"{won}, {lost}", f"{chance:.3f}"]
+        print("| " + " | ".join(cells) + " |", file=out)
+
+
+def _label_free(runs: list[dict[str, Any]], out: TextIO) -> None:
+    def mean(name: str) -> float:
+        return float(np.mean([run["label_free"][name] for run in runs]))
+
+    best = np.mean([run["detection"]["default"]["f1"] for run in runs])
+    print(
+        f"\nWithout labels: F1 {mean('f1'):.3f} (best of all levels {best:.3f}; with a level that "
+        f"does not follow drift {mean('f1_fixed'):.3f}); alarms on rows labelled normal "
+        f"{mean('alarm_share_on_normal'):.4f} (asked for {mean('asked'):.3f}; without following "
+        f"{mean('alarm_share_on_normal_fixed'):.4f}). Fit "
+        f"{np.median([r['fit_seconds'] for r in runs]):.0f} s, score "
+        f"{np.median([r['score_seconds'] for r in runs]):.0f} s (medians, one thread, busy "
+        f"machine), {int(np.median([r['windows_seen'] for r in runs])):,} training windows.",
+        file=out,
+    )
 
 
 def _localization(dataset: str, runs: list[dict[str, Any]], out: TextIO) -> None:
