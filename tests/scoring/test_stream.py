@@ -7,6 +7,7 @@ import pytest
 
 from alora_ts import ALoRa
 from alora_ts.bench.speed import wavy_rows
+from alora_ts.errors import DataError
 from tests import naive
 
 WINDOW = 8
@@ -64,3 +65,42 @@ def test_every_scoring_streams_as_it_scores(scoring: str) -> None:
     readings = [stream.push(row) for row in rows]
     raw = model.diagnose(rows, progress=False).raw
     np.testing.assert_allclose([r.raw for r in readings[5:]], raw[5:], rtol=1e-3)
+
+
+@pytest.mark.parametrize("variables", [3, 14])
+@pytest.mark.parametrize("sizes", [[60], [1, 2, 57], [7, 1, 30, 22], [20, 20, 20]])
+def test_many_rows_at_once_read_like_one_by_one(variables: int, sizes: list[int]) -> None:
+    quick = {"window": 8, "pairs": 60, "heads": 2, "epochs": 1, "epoch_windows": 32, "gap": 5.0}
+    model = ALoRa(**quick).fit(wavy_rows(200, variables), progress=False)
+    rows = wavy_rows(60, variables).astype(np.float64)
+    rows[25, 1] = np.nan
+    times = np.arange(60.0)
+    times[40:] += 100  # a gap
+    single, many = model.stream(), model.stream()
+    wanted = [single.push(row, time=time) for row, time in zip(rows, times, strict=True)]
+    found = []
+    for stop, size in zip(np.cumsum(sizes), sizes, strict=True):
+        part = slice(stop - size, stop)
+        found += many.push_many(rows[part], times=times[part])
+    assert [r.warm_up for r in found] == [r.warm_up for r in wanted]
+    assert [r.timestamp for r in found] == [r.timestamp for r in wanted]
+    for name in ("score", "raw", "drift", "rank"):
+        values = [[getattr(r, name) for r in each] for each in (found, wanted)]
+        np.testing.assert_allclose(*values, rtol=1e-3, atol=1e-6)
+    for name in ("error", "localization", "expected"):
+        values = [[getattr(r, name) for r in each] for each in (found, wanted)]
+        np.testing.assert_allclose(*values, rtol=1e-2, atol=1e-4)
+
+
+def test_a_bad_row_among_many_leaves_the_stream_as_it_was(model: ALoRa) -> None:
+    rows = wavy_rows(30, 4).astype(np.float64)
+    one, other = model.stream(), model.stream()
+    one.push_many(rows[:15])
+    other.push_many(rows[:15])
+    broken = rows[15:].copy()
+    broken[5, 2] = np.inf
+    with pytest.raises(DataError, match="infinite"):
+        one.push_many(broken)
+    scores = [[r.score for r in each.push_many(rows[15:])] for each in (one, other)]
+    np.testing.assert_array_equal(*scores)
+    assert one.push_many([]) == []

@@ -63,6 +63,16 @@ class Ring:
         self._place = (at + 1) % self._window
         self._project(slice(at, at + 1), self._tensor[at : at + 1])
 
+    def extend(self, rows: NDArray[np.float32]) -> None:
+        """Let several rows in (n, d), as pushing them one by one would."""
+        if len(rows) < self._window:
+            for row in rows:
+                self.push(row)
+            return
+        self._place = 0
+        self._rows[: self._window] = self._rows[self._window :] = rows[-self._window :]
+        self._project(slice(None), self._tensor[: self._window])
+
     def look(self) -> tuple[Tensor, Tensor]:
         """Expected last row (1, d) and last mean attention (1, T, T) of the window."""
         window = self._tensor[None, self._place : self._place + self._window]

@@ -180,10 +180,8 @@ class Scorer:
     def _push(self, block: RowBlock) -> list[Reading]:
         assert self._stream is not None
         values = block.values[:, self._columns]
-        return [
-            self._stream.push(row, time=push_time(self._model, time))
-            for time, row in zip(block.times.tolist(), values, strict=True)
-        ]
+        times = [push_time(self._model, time) for time in block.times.tolist()]
+        return self._stream.push_many(values, times=times)
 
     def _judge(
         self, block: RowBlock, readings: list[Reading]
