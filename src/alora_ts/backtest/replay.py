@@ -120,7 +120,8 @@ def _refuse_disorder(table: Table) -> None:
 
 def _past(plan: Plan, fitted: ALoRa, table: Table) -> int:
     """The row from which the windows, means and memories of a round's rows are served."""
-    reach = fitted.window + max(fitted.smoothing, fitted.localization_memory)
+    memories = (fitted.smoothing, fitted.localization_memory, fitted.drift_memory)
+    reach = fitted.window + max(memories)
     # Blocks of rows begin where they would begin in the whole table.
     block = fitted.downsample or 1
     start = (max(0, plan.train_end - reach * block) // block) * block
