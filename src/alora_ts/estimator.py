@@ -128,8 +128,8 @@ time_norm, causal
     >>> model = ALoRa(window=8, epochs=2, epoch_windows=320).fit(x[:500])
     >>> today = x[500:].copy()
     >>> today[60:70, 1] += 100
-    >>> found = model.diagnose(today)
-    >>> found.incidents[0].culprits[0].variable
+    >>> worst = max(model.diagnose(today).incidents, key=lambda incident: incident.score)
+    >>> worst.culprits[0].variable
     'x1'
     """
 

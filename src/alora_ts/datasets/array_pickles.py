@@ -130,11 +130,11 @@ def read_array_pickle(path: Path) -> NDArray[Any]:
     >>> read_array_pickle(path)
     array([[1., 0.],
            [0., 1.]])
-    >>> _ = path.write_bytes(pickle.dumps(print))
+    >>> _ = path.write_bytes(pickle.dumps(len))
     >>> read_array_pickle(path)
     Traceback (most recent call last):
         ...
-    alora_ts.errors.DataError: ... holds builtins.print, and only arrays of numbers are read ...
+    alora_ts.errors.DataError: ... holds builtins.len, and only arrays of numbers are read ...
     """
     content = need_file(path).read_bytes()
     try:
