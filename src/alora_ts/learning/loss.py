@@ -50,14 +50,14 @@ def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Los
     squares = (encoding.reconstruction - windows).square().mean((0, 1))
     error = squares.mean()
     if not torch.isfinite(error):
-        # The SVD would refuse such matrices in words that name no variable; the loop does.
+        # Decomposing such matrices fails in words that name no variable; the loop names it.
         return Loss(error, error, torch.full_like(error, torch.nan), squares)
     if options.penalty == "authors":
         # Their slice [r:] meets the batch axis: window 0 is spared instead of σ1.
         per_layer = [low_rank_penalty(s, kept=0)[1:].sum() for s in encoding.attention]
         penalty = torch.stack(per_layer).mean()
     else:
-        # All layers in one call, so that the SVDs can share the cores.
+        # All layers in one call: one batch of decompositions instead of L.
         matrices = torch.stack(encoding.heads if encoding.heads is not None else encoding.attention)
         penalty = low_rank_penalty(matrices).flatten(1).mean(1).sum()
     return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)

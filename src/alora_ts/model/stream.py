@@ -88,11 +88,7 @@ class Stream:
         -------
         Reading
         """
-        taken = self._take(row, time)
-        self._let_in(taken)
-        expected, attention = self._ring.look()
-        rank = count_rank(attention, self._model.calibration.rank_level)
-        return self._read(taken, expected.numpy()[0], int(rank[0]), self._ring.rows)
+        return self._read_alone(self._take(row, time))
 
     def push_many(
         self,
@@ -131,15 +127,21 @@ class Stream:
         while len(readings) < len(taken):
             rest = taken[len(readings) :]
             early = sum(1 for _ in itertools.takewhile(lambda each: each.full < 1, rest))
-            for one in rest[:early]:
-                self._let_in(one)
-                expected, attention = self._ring.look()
-                rank = count_rank(attention, self._model.calibration.rank_level)
-                readings.append(self._read(one, expected.numpy()[0], int(rank[0]), self._ring.rows))
+            readings += [self._read_alone(one) for one in rest[:early]]
             full = list(itertools.takewhile(lambda each: each.full >= 1, rest[early:]))
             if full:
                 readings += self._read_together(full)
         return readings
+
+    def _read_alone(self, taken: _Taken) -> Reading:
+        """Let a row into the ring and read the window that ends at it."""
+        if taken.anew:
+            self._ring.restart(taken.scaled)
+        else:
+            self._ring.push(taken.scaled)
+        expected, attention = self._ring.look()
+        rank = count_rank(attention, self._model.calibration.rank_level)
+        return self._read(taken, expected.numpy()[0], int(rank[0]), self._ring.rows)
 
     def _read_together(self, taken: list[_Taken]) -> list[Reading]:
         """Readings of rows with full windows that follow one another."""
@@ -167,12 +169,6 @@ class Stream:
         self._rows += 1
         timestamp = self._rows - 1 if time is None else time
         return _Taken(scaled, self._seen - self._model.window + 1, self._seen == 1, timestamp)
-
-    def _let_in(self, taken: _Taken) -> None:
-        if taken.anew:
-            self._ring.restart(taken.scaled)
-        else:
-            self._ring.push(taken.scaled)
 
     def follow_from(self, raw_scores: Iterable[float]) -> None:
         """Set the followed level to what it was after rows with these raw scores.
