@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from alora_ts.errors import AloraError, nearest
 from alora_ts.serve.settings import Settings
-from alora_ts.serve.settings_lines import line_of
+from alora_ts.toml_lines import line_of
 
 __all__ = ["PREFIX", "SettingsError", "read_settings"]
 
