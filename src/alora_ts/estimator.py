@@ -81,6 +81,8 @@ time_norm, causal
         Rows over which a refined score is averaged, looking back.
     rank_rule : {"quantile", "max-4th", "max-5th"}
         How h1 is chosen.
+    rank_level : float or None
+        h1 itself, such as a published one; None chooses it by ``rank_rule``.
     threshold : {"tail", "quantile", "alarms-per-day"}
         How h2 is chosen, see :func:`alora_ts.scoring.choose_threshold`.
     alarm_share : float
@@ -167,6 +169,7 @@ time_norm, causal
         cap: float = 1000.0,
         smoothing: int = 2,
         rank_rule: RankRule = "quantile",
+        rank_level: float | None = None,
         threshold: ThresholdRule = "tail",
         alarm_share: float = 2e-2,
         alarms_per_day: float = 1.0,
@@ -219,6 +222,7 @@ time_norm, causal
         self.cap = cap
         self.smoothing = smoothing
         self.rank_rule = rank_rule
+        self.rank_level = rank_level
         self.threshold = threshold
         self.alarm_share = alarm_share
         self.alarms_per_day = alarms_per_day

@@ -1,8 +1,14 @@
-"""All compared methods by name, and their presets."""
+"""All compared methods by name, and their presets.
+
+Other packages add methods through the entry point group ``alora_ts.detectors``: the name of an
+entry point is the method's, its object a subclass of :class:`~alora_ts.baselines.Detector`.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from alora_ts.baselines.detector import Detector
@@ -34,15 +40,24 @@ _METHODS = {
 }
 
 
+_GROUP = "alora_ts.detectors"
+
+
+@cache
+def _added() -> dict[str, EntryPoint]:
+    """What other packages bring; a name of ours stays ours."""
+    return {point.name: point for point in entry_points(group=_GROUP) if point.name not in _METHODS}
+
+
 def names() -> tuple[str, ...]:
-    """Give the names of all methods: honest rows, classical ones, then by year.
+    """Give the names of all methods: honest rows, classical ones, by year, then added ones.
 
     Examples
     --------
     >>> names()[:3]
     ('random', 'always-alarm', 'norm')
     """
-    return tuple(_METHODS)
+    return (*_METHODS, *sorted(_added()))
 
 
 def find(name: str) -> type[Detector]:
@@ -62,11 +77,29 @@ def find(name: str) -> type[Detector]:
     ...
     alora_ts.errors.AloraError: there is no method 'kn'; did you mean 'knn'? Known: ...
     """
+    if name in _added():
+        return _load(_added()[name])
     if name not in _METHODS:
-        raise AloraError(f"there is no method {name!r}{nearest(name, _METHODS)}")
+        raise AloraError(f"there is no method {name!r}{nearest(name, names())}")
     module, kind = _METHODS[name].split(".")
     found: type[Detector] = getattr(import_module(f"alora_ts.baselines.{module}"), kind)
     return found
+
+
+def _load(point: EntryPoint) -> type[Detector]:
+    try:
+        kind = point.load()
+    except Exception as error:
+        raise AloraError(
+            f"the method {point.name!r} ({point.value}) cannot be imported: {error}; mend or "
+            "uninstall the package that adds it"
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, Detector)):
+        raise AloraError(
+            f"the method {point.name!r} ({point.value}) is no subclass of "
+            "alora_ts.baselines.Detector"
+        )
+    return kind
 
 
 def name_of(kind: type[Detector]) -> str:

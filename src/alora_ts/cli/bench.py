@@ -1,4 +1,4 @@
-"""`alora-ts bench`: measure this machine."""
+"""`alora-ts bench`: compare methods, and measure this machine."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from typing import Annotated
 
 import typer
 
+from alora_ts.cli.bench_run import add_dataset, plans, run
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Measure this machine.\n\nExample: `alora-ts bench speed`",
+    help="Compare methods on datasets, and measure this machine.\n\n"
+    "Example: `alora-ts bench run smoke`",
 )
 
 
 @app.callback()
 def bench() -> None:
-    """Measure this machine."""
+    """Compare methods on datasets, and measure this machine."""
+
+
+app.command()(run)
+app.command()(plans)
+app.command()(add_dataset)
 
 
 @app.command()

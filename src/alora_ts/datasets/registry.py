@@ -8,6 +8,7 @@ from pathlib import Path
 from alora_ts.datasets import asd, hai, msds, psm, smd, swat, telemanom
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.family import Family, Request
+from alora_ts.datasets.own import own_families
 from alora_ts.errors import DataError, nearest
 from alora_ts.progress import Progress, reporting
 
@@ -39,18 +40,28 @@ def names() -> tuple[str, ...]:
     return tuple(FAMILIES)
 
 
-def family(name: str) -> Family:
+def family(name: str, root: str | os.PathLike[str] | None = None) -> Family:
     """Give what is known about a dataset; upper and lower case do not matter.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`, or a set of the user's that was added to ``root``.
+    root : path-like, optional
+        See :func:`data_root`.
 
     Examples
     --------
     >>> family("smd").title
     'Server Machine Dataset'
     """
-    for known, found in FAMILIES.items():
-        if known.lower() == name.lower():
+    known = FAMILIES
+    if name.lower() not in (registered.lower() for registered in FAMILIES):
+        known = {**FAMILIES, **own_families(data_root(root))}
+    for registered, found in known.items():
+        if registered.lower() == name.lower():
             return found
-    raise DataError(f"there is no dataset {name!r}{nearest(name, FAMILIES)}")
+    raise DataError(f"there is no dataset {name!r}{nearest(name, known)}")
 
 
 def entities(name: str) -> tuple[str, ...]:
@@ -101,7 +112,7 @@ def load(
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or a set of the user's (:func:`alora_ts.datasets.add`).
     root : path-like, optional
         The folder that holds the datasets' folders; see :func:`data_root`.
     entity : str, optional
@@ -129,7 +140,7 @@ def load(
         ...
     alora_ts.errors.DataError: there is no dataset 'SMDD'; did you mean 'SMD'? Known: ...
     """
-    found = family(name)
+    found = family(name, root)
     found.check_entity(entity)
     folder = found.folder(data_root(root))
     with reporting(progress) as report:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data.windows import plan_windows
+from alora_ts.errors import AloraError
 from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.engine import Engine
@@ -33,6 +34,7 @@ class CalibrationOptions:
     cap: float = 1000.0
     smoothing: int = 2
     rank_rule: RankRule = "quantile"
+    rank_level: float | None = None
     threshold: ThresholdRule = "tail"
     alarm_share: float = 2e-2
     alarms_per_day: float = 1.0
@@ -139,7 +141,11 @@ def calibrate(
     for chunk in engine.chunks(values, plan, report, task="calibrating"):
         residual[chunk.windows] = values[plan.ends[chunk.windows]] - chunk.expected
         sigma[chunk.windows] = singular_values(chunk.attention)
-    rank_level = choose_rank_level(sigma, rule=options.rank_rule)
+    rank_level = options.rank_level
+    if rank_level is None:
+        rank_level = choose_rank_level(sigma, rule=options.rank_rule)
+    elif not rank_level > 0:
+        raise AloraError(f"rank_level={rank_level} must be a number above 0, or None")
     rank = (sigma > rank_level).sum(1)
     rule = ScoreRule(
         scoring=options.scoring,

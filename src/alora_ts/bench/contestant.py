@@ -1,0 +1,221 @@
+"""ALoRa and every compared method as one kind of thing: learn, score, locate, tell.
+
+Presets of ``alora``
+--------------------
+``default``
+    The estimator as it comes.
+``paper``
+    The equations and the training of the paper, with its window sizes.
+``cpu``
+    The paper's equations with the estimator's own, shorter training.
+``authors``
+    What the authors' program does where it differs from the paper, with the shorter training.
+
+Those of the compared methods are described in :mod:`alora_ts.baselines`. All learn from the first
+90 % of the training rows; the last 10 % set the threshold that needs no labels (and end ALoRa's
+training early).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts import baselines
+from alora_ts.datasets import Dataset
+from alora_ts.errors import AloraError, nearest
+from alora_ts.progress import Report
+
+__all__ = ["ALORA", "ALORA_PRESETS", "Contestant", "check_method", "make_contestant"]
+
+ALORA = "alora"
+
+_EQUATIONS: dict[str, Any] = {
+    "scoring": "paper",
+    "padding": "circular",
+    "rank_rule": "max-4th",
+    "localization": "paper",
+    "localization_memory": 1,
+    "drift_memory": 0,
+    "input_limit": 1e6,
+}
+_TRAINING: dict[str, Any] = {
+    "learning_rate": 1e-4,
+    "batch_size": 128,
+    "epochs": 10,
+    # More than any set has: every window, each epoch.
+    "epoch_windows": 100_000_000,
+}
+ALORA_PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": {**_EQUATIONS, **_TRAINING},
+    "cpu": _EQUATIONS,
+    "authors": {
+        **_EQUATIONS,
+        "time_norm": True,
+        "positional": True,
+        "penalty": "authors",
+        "localization": "authors",
+    },
+}
+_PUBLISHED: dict[str, dict[str, Any]] = {
+    "SMD": {"localization": "paper-top-k", "localization_top": 2},
+    "PSM": {"window": 100},
+    "MSDS": {"window": 100},
+}
+"""What the paper sets for one dataset only; its window is 20 elsewhere, which is the default."""
+
+
+class Contestant(Protocol):
+    """What a run needs of a method."""
+
+    def learn(self, data: Dataset, report: Report) -> None:
+        """Fit on the training rows and choose a threshold without labels."""
+
+    def score(self, data: Dataset, report: Report) -> NDArray[np.float64] | None:
+        """Score the test rows, above 1 alarms; None from a method that only locates."""
+
+    def locate(self, data: Dataset, report: Report) -> NDArray[np.floating] | None:
+        """Score the variables of the test rows; None from a method that only detects."""
+
+    def facts(self) -> dict[str, float]:
+        """What it knows about itself; see :class:`~alora_ts.bench.record.Record`."""
+
+    @property
+    def by_segment(self) -> bool:
+        """Whether its variables' scores are meant for whole segments only."""
+
+
+def check_method(method: str, preset: str, parameters: Iterable[str]) -> None:
+    """Refuse a method, preset or parameter that does not exist, naming the right spelling.
+
+    Examples
+    --------
+    >>> check_method("alora", "papre", [])
+    Traceback (most recent call last):
+    ...
+    alora_ts.errors.AloraError: 'alora' has no preset 'papre'; did you mean 'paper'? Known: ...
+    """
+    if method == ALORA:
+        from alora_ts.estimator import ALoRa
+
+        if preset not in ALORA_PRESETS:
+            raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, ALORA_PRESETS)}")
+        ALoRa().set_params(**dict.fromkeys(parameters))
+    elif method not in baselines.names():
+        known = (ALORA, *baselines.names())
+        raise AloraError(f"there is no method {method!r}{nearest(method, known)}")
+    else:
+        baselines.get(method, preset, **dict.fromkeys(parameters))
+
+
+def make_contestant(
+    method: str, preset: str, parameters: Mapping[str, Any], *, dataset: str, seed: int
+) -> Contestant:
+    """Make an unfitted method.
+
+    Parameters
+    ----------
+    method, preset : str
+        See :func:`check_method`.
+    parameters : mapping
+        Changes against the preset.
+    dataset : str
+        Settings that a method's authors chose for it are taken over.
+    seed : int
+
+    Raises
+    ------
+    AloraError
+        When one of them does not exist.
+
+    Examples
+    --------
+    >>> make_contestant("knn", "cpu", {"neighbours": 3}, dataset="SMD", seed=0).facts()
+    {}
+    """
+    if method == ALORA:
+        if preset not in ALORA_PRESETS:
+            raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, ALORA_PRESETS)}")
+        published = {} if preset in {"default", "authors"} else _PUBLISHED.get(dataset, {})
+        return _OurMethod({**ALORA_PRESETS[preset], **published, **parameters, "seed": seed})
+    seeded = {"seed": seed} if hasattr(baselines.find(method), "seed") else {}
+    return _Compared(baselines.get(method, preset, dataset=dataset, **seeded, **parameters))
+
+
+class _OurMethod:
+    by_segment = False
+
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        from alora_ts.estimator import ALoRa
+
+        self.estimator = ALoRa().set_params(**parameters)
+
+    def learn(self, data: Dataset, report: Report) -> None:
+        self.estimator.fit(data.train, segments=data.train_segments, progress=report)
+        if self.estimator.model_.training.stopped == "interrupted":
+            # The fit kept its best weights, but half a training is no result.
+            raise KeyboardInterrupt
+
+    def score(self, data: Dataset, report: Report) -> NDArray[np.float64] | None:
+        found = self.estimator.diagnose(data.test, segments=data.test_segments, progress=report)
+        self.located = found.localization
+        return found.score
+
+    def locate(self, data: Dataset, report: Report) -> NDArray[np.floating] | None:
+        del data, report
+        return self.located
+
+    def facts(self) -> dict[str, float]:
+        if not hasattr(self.estimator, "model_"):
+            return {}
+        model = self.estimator.model_
+        return {
+            "learnable": sum(weight.numel() for weight in model.network.parameters()),
+            "embedding": sum(weight.numel() for weight in model.network.embed.parameters()),
+            "rank_level": model.calibration.rank_level,
+            "threshold": model.calibration.threshold.value,
+            "epochs": model.training.best_epoch,
+        }
+
+
+class _Compared:
+    def __init__(self, detector: baselines.Detector) -> None:
+        from alora_ts.baselines.calibrated import Calibrated
+
+        self.detector = detector
+        self.calibrated = Calibrated(detector)
+
+    @property
+    def by_segment(self) -> bool:
+        return self.detector.capabilities.segment_level
+
+    def learn(self, data: Dataset, report: Report) -> None:
+        if self.detector.capabilities.detects:
+            self.calibrated.fit(data.train, segments=data.train_segments, progress=report)
+        else:
+            self.detector.fit(data.train, segments=data.train_segments, progress=report)
+
+    def score(self, data: Dataset, report: Report) -> NDArray[np.float64] | None:
+        if not self.detector.capabilities.detects:
+            return None
+        return self.calibrated.score(data.test, segments=data.test_segments, progress=report)
+
+    def locate(self, data: Dataset, report: Report) -> NDArray[np.floating] | None:
+        if not self.detector.capabilities.localizes:
+            return None
+        return self.detector.score_variables(
+            data.test, segments=data.test_segments, progress=report
+        )
+
+    def facts(self) -> dict[str, float]:
+        facts: dict[str, float] = {}
+        if hasattr(self.detector, "reader_") and hasattr(self.detector, "parameter_count"):
+            count = self.detector.parameter_count(len(self.detector.variables_))
+            facts["learnable"] = count
+        if hasattr(self.calibrated, "threshold_"):
+            facts["threshold"] = self.calibrated.threshold_.value
+        return facts
