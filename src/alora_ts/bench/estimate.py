@@ -55,7 +55,7 @@ class Estimate:
         """Take in runs that are over."""
         for record in records:
             if record.status == "done" and record.place in self.rows:
-                rate = (record.measured["seconds"] - _START) / self.rows[record.place]
+                rate = (record.measured["run_processor_seconds"] - _START) / self.rows[record.place]
                 for key in (record.label, record.method):
                     self._seconds.setdefault(key, []).append(max(rate, 0.0))
 

@@ -75,9 +75,10 @@ class Record:
     scores : str or None
         SHA-256 of the scores' file.
     measured : dict
-        What differs from run to run: ``fit_seconds``, ``score_seconds``, ``locate_seconds``,
-        ``seconds`` (all in all), ``peak_mib``, ``threads``, ``started`` (UTC), ``machine``,
-        ``versions``, ``commit``.
+        What differs from run to run: ``fit_seconds``, ``score_seconds``, ``locate_seconds`` and
+        ``run_seconds`` (all in all) by the clock, ``fit_processor_seconds`` and so on of the
+        processor, ``peak_mib``, ``threads``, ``started`` (UTC), ``machine``, ``versions``,
+        ``commit``.
     """
 
     plan: str

@@ -72,7 +72,7 @@ def describe_record(record: Record) -> str:
         said.append(f"F1 {record.detection[_SHOWN].value:.3f}")
     if "HR@100" in record.localization:
         said.append(f"HR@100 {record.localization['HR@100'].value:.3f}")
-    said.append(spoken(record.measured.get("seconds", 0.0)))
+    said.append(spoken(record.measured.get("run_seconds", 0.0)))
     return f"{what}: {', '.join(said)}"
 
 
@@ -111,7 +111,7 @@ def _table(moment: Moment, total: int, elapsed: float, left: float | None) -> Ta
             record.place,
             str(record.seed),
             f"[{colour}]{outcome}[/]",
-            spoken(record.measured.get("seconds", 0.0)),
+            spoken(record.measured.get("run_seconds", 0.0)),
             f"{record.measured.get('peak_mib', 0.0):.0f} MiB",
         )
     for one in moment.active.values():
