@@ -161,7 +161,8 @@ def read_records(folder: Path) -> Iterator[Record]:
     AloraError
         When the folder holds no results, or a file in it is not one.
     """
-    paths = sorted((folder / "runs").rglob("*.json"))
+    # Names that begin with a dot are being written, or were when their writer was killed.
+    paths = sorted((folder / "runs").rglob("[!.]*.json"))
     if not paths:
         raise AloraError(f"there are no results in {folder}; `alora-ts bench run` makes them")
     for path in paths:

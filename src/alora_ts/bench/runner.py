@@ -142,7 +142,10 @@ def finished_record(run: Run, folder: Path) -> Record | None:
 
 @contextlib.contextmanager
 def running_here(folder: Path) -> Iterator[None]:
-    """Keep a second runner out of a results folder. The lock dies with its process."""
+    """Keep a second runner out of a results folder, and clear what a killed one left unfinished.
+
+    The lock dies with its process.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         try:
@@ -151,6 +154,9 @@ def running_here(folder: Path) -> Iterator[None]:
             raise AloraError(
                 f"another `alora-ts bench run` works in {folder}; wait for it or choose --out"
             ) from None
+        for kind in ("runs", "scores"):
+            for left_over in (folder / kind).rglob(".*.part.*"):
+                left_over.unlink(missing_ok=True)
         yield
 
 
@@ -188,7 +194,8 @@ def run_all(
     Raises
     ------
     AloraError
-        When the disk is full. What is finished stays; the rest can be run later.
+        When another runner is at work in the folder, or when the disk is full. What is finished
+        stays; the rest can be run later.
     """
     try:
         import psutil  # noqa: F401  (asked for here, before a run has begun)
@@ -199,7 +206,7 @@ def run_all(
     waiting = deque(runs)
     moment = Moment(len(waiting))
     active = moment.active
-    try:
+    with running_here(folder), _ended(active):
         while waiting or active:
             while waiting and len(active) < workers:
                 _need_room(folder)
@@ -213,10 +220,17 @@ def run_all(
                     del active[key]
                     moment.over.append(record)
             watch(moment)
+    return moment.over
+
+
+@contextlib.contextmanager
+def _ended(active: dict[str, Active]) -> Iterator[None]:
+    """Leave no process behind, whatever happens."""
+    try:
+        yield
     finally:
         for one in active.values():
             one.end()
-    return moment.over
 
 
 def _outcome(one: Active, plan: Plan, folder: Path) -> Record | None:

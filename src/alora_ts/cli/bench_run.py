@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +53,7 @@ def run(
     """
     from alora_ts.bench.estimate import Estimate
     from alora_ts.bench.plan import read_plan
-    from alora_ts.bench.runner import finished_record, run_all, running_here
+    from alora_ts.bench.runner import finished_record, run_all
     from alora_ts.bench.runs import expand
     from alora_ts.bench.watch import describe_record, watching
     from alora_ts.datasets import data_root
@@ -74,10 +75,7 @@ def run(
         _announce(chosen, expansion, runs, estimate, at_once)
     if dry_run or not todo:
         return
-    with (
-        running_here(folder),
-        watching(len(todo), estimate, workers=at_once, quiet=quiet) as watch,
-    ):
+    with watching(len(todo), estimate, workers=at_once, quiet=quiet) as watch:
         over = run_all(chosen, todo, folder=folder, root=root, workers=at_once, watch=watch)
     failures = [record for record in over if record.status == "failed"]
     if not quiet:
@@ -167,14 +165,27 @@ def _announce(
         table.add_row(label, *cells, str(len(ahead)), said)
     console = Console(stderr=True)
     console.print(table)
-    for place, why in expansion.missing.items():
-        console.print(f"left out: {place}: {why}", markup=False, highlight=False)
+    for line in _missing(expansion):
+        console.print(line, markup=False, highlight=False)
     seconds, unknown = estimate.total()
     rest = f", and {unknown} runs of unknown length" if unknown else ""
     console.print(
         f"{len(runs)} runs, {len(runs) - len(estimate.ahead)} finished before; "
         f"about {spoken(seconds / workers)} with {workers} at once{rest}"
     )
+
+
+def _missing(expansion: Expansion) -> Iterator[str]:
+    """A line for each dataset that is not, or not all, on this machine."""
+    names = dict.fromkeys(place.split(" ")[0] for place in expansion.missing)
+    for name in names:
+        places = [place for place in expansion.missing if place.split(" ")[0] == name]
+        there = sum(place.split(" ")[0] == name for place in expansion.rows)
+        if there:
+            gone = ", ".join(place.partition(" ")[2] for place in places)
+            yield f"left out, {len(places)} parts of {name} that are not here: {gone}"
+        else:
+            yield f"left out, not here: {expansion.missing[places[0]]}"
 
 
 def _cores() -> int:
