@@ -156,7 +156,6 @@ def _wait_for_subscription(service: ServiceProcess) -> None:
     while True:
         health = httpx.get(f"{service.url}/api/v1/health", timeout=30).json()
         if all(each["state"] == "connected" for each in health["connectors"]):
-            time.sleep(0.5)
             return
         time.sleep(0.05)
 

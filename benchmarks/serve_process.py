@@ -95,13 +95,13 @@ class ServiceProcess:
         """End it with SIGKILL, as a power cut would."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
-            self._process.wait(20)
+            self._process.wait(120)
 
     def stop(self) -> None:
         """End it as systemd would."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
-            self._process.wait(60)
+            self._process.wait(120)
 
     def __enter__(self) -> ServiceProcess:
         self.start()

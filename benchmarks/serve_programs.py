@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import socket
 import subprocess
@@ -17,14 +18,22 @@ def find_program(name: str) -> str | None:
 
 
 def free_port() -> int:
-    """A port that nobody uses at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    """A port that nobody uses at the moment, nor gets by chance before we use it.
+
+    It lies below those that the system gives to outgoing connections: one of these could take it
+    between this look and the start of the program that is to listen, or while that restarts.
+    """
+    while True:
+        port = random.SystemRandom().randrange(15_000, 30_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         return port
 
 
-def wait_for_port(port: int, *, seconds: float = 20.0) -> None:
+def wait_for_port(port: int, *, seconds: float = 120.0) -> None:
     """Wait until somebody listens."""
     until = time.monotonic() + seconds
     while True:
@@ -84,7 +93,7 @@ class Broker:
         """End it as an administrator would: it writes its messages to the disk first."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(20)
+            self._process.wait(120)
             self._process = None
 
     def __enter__(self) -> Broker:

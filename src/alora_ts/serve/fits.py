@@ -151,8 +151,9 @@ class Fits:
                     return
                 process.start()
                 self._running[key] = process
+                # Before anyone can cancel it, or this would undo that.
+                self._set(key, state="running", message="starting")
             theirs.close()
-            self._set(key, state="running", message="starting")
             try:
                 self._follow(key, name, mine)
             finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any
 import httpx
 import numpy as np
 import polars as pl
+from benchmarks.serve_programs import free_port
 
 from alora_ts import ALoRa
 
@@ -78,7 +78,7 @@ class Running:
     def client(self) -> httpx.Client:
         """A client of its API."""
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60)
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=120)
 
     def post(self, rows: list[dict[str, Any]], source: str = "plant") -> None:
         """Send rows and wait until they are scored."""
@@ -100,12 +100,6 @@ def wait_for(happened: Any, *, seconds: float = 180) -> Any:
         assert time.monotonic() < until, "it did not happen in time"
         time.sleep(0.1)
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def make_token(folder: Path, role: str) -> str:
@@ -130,7 +124,7 @@ def serving(folder: Path, model: Path, *, port: int | None = None, token: str | 
             yield running
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(120)
 
 
 def _lives(running: Running) -> bool:

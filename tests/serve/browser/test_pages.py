@@ -30,7 +30,7 @@ def keep(watched: Watched, artifacts: Any, name: str) -> None:
 def test_click_through(watched, artifacts):
     page = watched.page
     page.wait_for_selector(".source .spark")
-    assert page.locator("#link-state").inner_text() == "Live"
+    page.wait_for_selector("#link-state:has-text('Live')")
     keep(watched, artifacts, "overview")
 
     page.click(".source")
@@ -52,7 +52,7 @@ def test_click_through(watched, artifacts):
     # Other tests may have left one open.
     page.wait_for_selector(".incident-list a.open, :text('No incident matches.')")
     page.select_option("#which", "closed")
-
+    page.wait_for_selector(".incident-list:not(:has(a.open)) a:has(.grade.high)")
     page.click(".incident-list a:has(.grade.high)")
     page.wait_for_selector("h1:has-text('pump_vibration')")
     drawn(page, "[aria-label^='pump_vibration during'] canvas")

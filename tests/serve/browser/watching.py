@@ -12,6 +12,19 @@ FLAGS = (
 )
 
 
+# Short messages leave the page by themselves; a test that looks later still finds them here.
+_LISTEN = """
+window.messages = [];
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) {
+    for (const node of addedNodes) {
+      if (node.classList?.contains("toast")) window.messages.push(node.textContent);
+    }
+  }
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
 @dataclass
 class Watched:
     """A page with what went wrong on it."""
@@ -34,6 +47,7 @@ def open_page(browser: Any, *, width: int = 1280, dark: bool = False, **options:
     )
     # Much more than a quiet machine needs.
     context.set_default_timeout(90_000)
+    context.add_init_script(_LISTEN)
     watched = Watched(context.new_page())
 
     def heard(message: Any) -> None:
@@ -47,6 +61,11 @@ def open_page(browser: Any, *, width: int = 1280, dark: bool = False, **options:
         "request", lambda request: watched.hosts.add(urlsplit(request.url).hostname or "")
     )
     return watched
+
+
+def told(page: Any, text: str) -> None:
+    """Wait until a short message has appeared, or find that it had."""
+    page.wait_for_function("(text) => messages.some((one) => one.includes(text))", arg=text)
 
 
 def sideways(page: Any) -> int:

@@ -6,10 +6,13 @@ import asyncio
 import os
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
+import pytest
 
+from alora_ts.serve.connect import directory
 from alora_ts.serve.connect.directory import DirectoryConnector
 from alora_ts.serve.connect.settings import DirectorySettings
 from tests.serve.connect.host import MemoryHost, running, until
@@ -74,20 +77,28 @@ def test_csv_and_parquet_are_stored_and_put_away(tmp_path: Path) -> None:
     assert link.status().received == 5
 
 
-def test_a_file_that_still_grows_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_still_grows_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inbox = tmp_path / "in"
     inbox.mkdir()
     host = MemoryHost(tmp_path, "a", "b")
+    clock = 100.0
+    monkeypatch.setattr(directory, "time", SimpleNamespace(monotonic=lambda: clock))
+
+    link = watcher(inbox, settle=5)
+    with (inbox / "slow.csv").open("w") as growing:
+        growing.write("time,a\n")
+        for at in range(10):
+            growing.write(f"{at},{at}\n")
+            growing.flush()
+            assert link._find() == []
+            clock += 4
+    assert link._find() == []
+    clock += 1
 
     async def story() -> None:
-        async with running(watcher(inbox), host):
-            with (inbox / "slow.csv").open("w") as growing:
-                growing.write("time,a\n")
-                for at in range(10):
-                    growing.write(f"{at},{at}\n")
-                    growing.flush()
-                    await asyncio.sleep(0.05)
-                    assert not host.rows
+        async with running(link, host):
             await until(lambda: names(inbox / "done"))
 
     asyncio.run(story())

@@ -21,9 +21,10 @@ from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from tests.serve.connect.host import until
 from tests.serve.connect.test_mqtt import publish
-from tests.serve.notify.servers import webhook
+from tests.serve.notify.servers import Hook, webhook
 
 NAMES = ("x0", "x1", "x2")
+PATIENCE = 120.0
 
 
 def settings(folder: Path, broker: Broker, hook: int) -> Settings:
@@ -70,6 +71,20 @@ async def ask(client: httpx.AsyncClient, path: str) -> Any:
     return answer.json()
 
 
+async def incidents(
+    client: httpx.AsyncClient, kind: str, *, state: str | None = None
+) -> list[dict[str, Any]]:
+    found = await ask(client, "/incidents" if state is None else f"/incidents?state={state}")
+    return [one for one in found["items"] if one["kind"] == kind]
+
+
+def begun(hook: Hook) -> list[dict[str, Any]]:
+    """The anomalies whose beginning the receiver has heard of."""
+    told = [json.loads(body) for _, body in hook.requests]
+    found = [one["incident"] for one in told if one["event"] == "opened"]
+    return [incident for incident in found if incident["kind"] == "anomaly"]
+
+
 @pytest.mark.slow
 def test_from_signals_to_the_pager(broker: Broker, tmp_path: Path) -> None:
     make_model(
@@ -94,40 +109,38 @@ def test_from_signals_to_the_pager(broker: Broker, tmp_path: Path) -> None:
                 health = await ask(client, "/health")
                 return bool(health["connectors"][0]["state"] == "connected")
 
-            async with asyncio.timeout(20):
+            async def readings() -> list[dict[str, Any]]:
+                page = await ask(client, "/sources/plant/readings?limit=200")
+                return list(page["items"])
+
+            async with asyncio.timeout(PATIENCE):
                 while not await connected():
                     await asyncio.sleep(0.05)
-            await asyncio.sleep(0.3)
-            await asyncio.to_thread(publish, broker, *messages)
-            async with asyncio.timeout(30):
-                while (await ask(client, "/sources"))[0]["rows"] < len(rows):
+                await asyncio.to_thread(publish, broker, *messages)
+                while len(found := await readings()) < len(rows):
                     await asyncio.sleep(0.1)
-                while not (await ask(client, "/incidents"))["items"]:
+                while not (await incidents(client, "anomaly")):
                     await asyncio.sleep(0.1)
             health = await ask(client, "/health")
             assert health["connectors"][0]["rejected"] == {"not a number": 1, "unknown signal": 1}
-            readings = (await ask(client, "/sources/plant/readings?limit=200"))["items"]
-            got = [[item["values"][name] for name in NAMES] for item in readings]
+            got = [[item["values"][name] for name in NAMES] for item in found]
             np.testing.assert_array_equal(got, rows)
 
-    async def second_life(heard: list[tuple[dict[str, str], bytes]]) -> list[dict[str, Any]]:
+    async def second_life(hook: Hook) -> list[dict[str, Any]]:
         async with serving(settings(tmp_path, broker, port)) as client:
-            await until(lambda: heard, seconds=30)
+            await until(lambda: begun(hook))
             # Nobody sends any more.
-            async with asyncio.timeout(20):
-                while True:
-                    found = await ask(client, "/incidents?state=open")
-                    silent = [one for one in found["items"] if one["kind"] == "silence"]
-                    if len(silent) == len(NAMES):
-                        return silent
+            async with asyncio.timeout(PATIENCE):
+                while len(silent := await incidents(client, "silence", state="open")) < len(NAMES):
                     await asyncio.sleep(0.2)
+            return silent
 
     asyncio.run(first_life())
     with webhook(port=port) as hook:
-        silent = asyncio.run(second_life(hook.requests))
+        silent = asyncio.run(second_life(hook))
     told = [json.loads(body) for _, body in hook.requests]
-    opened = next(one for one in told if one["event"] == "opened")
-    assert opened["incident"]["source"] == "plant"
-    assert opened["incident"]["culprits"][0]["variable"] == "x1"
+    opened = begun(hook)[0]
+    assert opened["source"] == "plant"
+    assert opened["culprits"][0]["variable"] == "x1"
     assert len({one["id"] for one in told}) == len(told)
     assert {one["culprits"][0]["variable"] for one in silent} == set(NAMES)

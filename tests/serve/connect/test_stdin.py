@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import threading
 from pathlib import Path
 
 from alora_ts.serve.connect.payload import MAX_PAYLOAD
@@ -50,6 +51,9 @@ def test_an_input_that_stays_open_does_not_hold_the_service(tmp_path: Path) -> N
                 os.write(writing, b": 2}\n")
                 await until(lambda: len(host.rows) == 2)
             os.close(writing)
-            await asyncio.sleep(0.1)
+            # Its thread reads to the end, before the file is closed under it.
+            for thread in threading.enumerate():
+                if thread.name == "read-stdin":
+                    await asyncio.to_thread(thread.join)
 
     asyncio.run(story())

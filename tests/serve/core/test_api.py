@@ -109,17 +109,15 @@ def test_events_tell_the_last_reading_and_every_incident(here: Plant) -> None:
         service.bus.attach(asyncio.get_running_loop())
         stream = _stream(service, "plant")
         await anext(stream)
-        task = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0)
+        assert service.bus.listeners == 1
         await asyncio.to_thread(here.send, plant.rows(table))
         heard = []
-        text = (await task).decode()
         while True:
+            text = (await anext(stream)).decode()
             kind, data = text.split("\n")[:2]
             heard.append((kind.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
             if heard[-1][0] == "reading":
                 break
-            text = (await anext(stream)).decode()
         service.bus.publish(News("incident", "other", {}))
         service.stop_streams()
         async for _ in stream:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
 
 from alora_ts import ALoRa
@@ -23,21 +23,15 @@ from tests.serve.core.conftest import settle, stored_scores
 PROGRAM = "from alora_ts.cli.main import run; run()"
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
-
-
 def start(folder: Path, model: Path, port: int) -> subprocess.Popen[bytes]:
     command = ["serve", "--model", f"plant={model}", "--folder", str(folder), "--port", str(port)]
     folder.mkdir(exist_ok=True)
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen([sys.executable, "-c", PROGRAM, *command], stderr=log)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while True:
         try:
-            if httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=2).status_code == 200:
+            if httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=30).status_code == 200:
                 return process
         except httpx.TransportError:
             pass
@@ -67,11 +61,11 @@ def test_nothing_is_lost_when_the_service_is_killed(
             sent = max(0, sent - 100)
             process = start(folder, model_file, port)
         size = int(rng.integers(1, 80))
-        answer = httpx.post(url, json={"rows": rows[sent : sent + size]}, timeout=30)
+        answer = httpx.post(url, json={"rows": rows[sent : sent + size]}, timeout=120)
         assert answer.status_code == 200
         sent += size
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     assert kills == 1
     service = Service(Settings(folder=folder, models={"plant": model_file}))
     try:

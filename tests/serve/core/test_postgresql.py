@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
 from sqlalchemy import create_engine, text
 
@@ -21,7 +22,6 @@ from alora_ts.serve.tokens import TokenBook, make_token
 from tests.conftest import need_program
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
-from tests.serve.core.test_crash import free_port
 
 
 def program(name: str) -> str:
@@ -51,6 +51,8 @@ def database() -> Iterator[str]:
             "-D",
             f"{folder}/db",
             "-w",
+            "-t",
+            "300",
             "-l",
             f"{folder}/log",
             "-o",

@@ -15,6 +15,7 @@ from alora_ts.serve.notify import Channel, Dispatcher, IncidentEvent, OutboxEntr
 from alora_ts.serve.notify.dispatcher import pause_before
 from alora_ts.serve.notify.settings import ChannelSection
 from alora_ts.serve.notify.webhook import DeliveryError, RefusedError
+from tests.serve.connect.host import until
 
 
 class MemoryOutbox:
@@ -23,8 +24,10 @@ class MemoryOutbox:
         self.done: list[int] = []
         self.given_up: dict[int, str] = {}
         self.broken = False
+        self.asked = 0
 
     async def due(self, now: float, limit: int) -> Sequence[OutboxEntry]:
+        self.asked += 1
         if self.broken:
             raise OSError("the database is gone")
         return [entry for at, entry in self.waiting.values() if at <= now][:limit]
@@ -106,7 +109,7 @@ def test_refusals_and_too_many_attempts_become_dead_letters() -> None:
 def test_a_slow_receiver_does_not_hold_up_the_others() -> None:
     class Slow(Receiver):
         async def notify(self, event: IncidentEvent) -> None:
-            await asyncio.wait_for(other.arrived.wait(), 5)
+            await asyncio.wait_for(other.arrived.wait(), 90)
             await super().notify(event)
 
     class Quick(Receiver):
@@ -139,13 +142,10 @@ def test_a_store_that_fails_for_a_while_is_asked_again() -> None:
 
     async def story() -> None:
         task = asyncio.create_task(dispatcher.run())
-        await asyncio.sleep(0.05)
+        await until(lambda: outbox.asked)
         assert not receiver.got
         outbox.broken = False
-        for _ in range(100):
-            await asyncio.sleep(0.02)
-            if receiver.got:
-                break
+        await until(lambda: receiver.got)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task

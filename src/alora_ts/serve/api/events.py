@@ -35,8 +35,9 @@ async def events(
 
 
 async def _stream(service: Service, source: str | None) -> AsyncIterator[bytes]:
-    yield b"retry: 2000\n\n"
     with service.bus.subscribe() as subscription:
+        # Only now, so that whoever has heard this misses nothing.
+        yield b"retry: 2000\n\n"
         while not service.closing.is_set():
             news = await subscription.take(_SIGN_OF_LIFE)
             told = [one for one in news if source is None or one.source in {None, source}]

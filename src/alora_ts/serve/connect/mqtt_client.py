@@ -14,6 +14,7 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from alora_ts.serve.connect.settings import BrokerSettings
 from alora_ts.serve.interface import Progress
@@ -91,6 +92,7 @@ class Subscriber:
         self._client.on_connect = self._on_connect
         self._client.on_disconnect = self._on_disconnect
         self._client.on_connect_fail = self._on_connect_fail
+        self._client.on_subscribe = self._on_subscribe
         self._client.on_message = self._on_message
         self._client.reconnect_delay_set(min_delay=1, max_delay=30)
 
@@ -143,9 +145,16 @@ class Subscriber:
             return
         self._connection += 1
         self._up = True
-        for topic in self._subscriptions:
-            client.subscribe(topic, qos=1)
-        self._progress.enter("connected")
+        client.subscribe([(topic, SubscribeOptions(qos=1)) for topic in self._subscriptions])
+
+    def _on_subscribe(self, _: mqtt.Client, __: Any, ___: int, reasons: Any, ____: Any) -> None:
+        # Only from here on the broker keeps messages for us.
+        answers = zip(self._subscriptions, reasons, strict=False)
+        refused = [f"{topic} ({reason})" for topic, reason in answers if reason.is_failure]
+        if refused:
+            self._progress.enter("failed", f"the broker does not let us read {', '.join(refused)}")
+        else:
+            self._progress.enter("connected")
 
     def _on_disconnect(self, _: mqtt.Client, __: Any, ___: Any, reason: Any, ____: Any) -> None:
         self._connection += 1
