@@ -31,6 +31,7 @@ def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
         "peak": record["peak"],
         "severity": record["severity"],
         "culprits": record["culprits"],
+        "origin": record["origin"],
         "model_id": record["model_id"],
         "verdict": record["verdict"],
     }

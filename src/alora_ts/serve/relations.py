@@ -13,10 +13,15 @@ __all__ = ["incident_graph"]
 _EDGES = 12
 _WEAKEST = 0.05
 _ORIGIN_SHARE = 0.5
+_STANDS_OUT = 0.5
 
 
 def incident_graph(
-    culprits: Sequence[dict[str, Any]], variables: Sequence[str], C: NDArray[np.floating]
+    culprits: Sequence[dict[str, Any]],
+    variables: Sequence[str],
+    C: NDArray[np.floating],
+    *,
+    origin: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Culprits as nodes, the strong contributions between them as edges.
 
@@ -27,12 +32,21 @@ def incident_graph(
     variables : sequence of str
     C : ndarray of shape (d, d)
         Row i: how strongly variable i enters the expectation of each other.
+    origin : dict, optional
+        ``variable`` and ``share`` of where it most likely began.
 
     Returns
     -------
     dict
-        ``nodes`` with ``role`` "origin" (the largest share and those with at least half of it)
-        or "affected"; ``edges`` from the larger share to the smaller, with the weight in C.
+        ``nodes`` with ``role`` "origin" or "affected"; ``edges`` from the origin and from the
+        larger share to the smaller, with the weight in C.
+
+    Notes
+    -----
+    An origin counts when it stands out: when its share is more than that of all others together.
+    It may deviate too little to be a culprit, and its node then has no share. Where none stands
+    out, the culprit with the largest share and those with at least half of it are drawn as
+    origins.
 
     Examples
     --------
@@ -45,26 +59,30 @@ def incident_graph(
     [{'from': 'a', 'to': 'b', 'weight': 0.5}]
     """
     places = {name: at for at, name in enumerate(variables)}
-    known = [culprit for culprit in culprits if culprit["variable"] in places]
-    if not known:
+    shares = {one["variable"]: one["share"] for one in culprits if one["variable"] in places}
+    if not shares:
         return {"nodes": [], "edges": []}
-    highest = known[0]["share"]
+    order = list(shares)
+    if origin is not None and origin["variable"] in places and origin["share"] > _STANDS_OUT:
+        origins = {origin["variable"]}
+        order = [origin["variable"], *(name for name in order if name not in origins)]
+    else:
+        highest = max(shares.values())
+        origins = {name for name, share in shares.items() if share >= _ORIGIN_SHARE * highest}
     nodes = [
         {
-            "variable": culprit["variable"],
-            "role": "origin" if culprit["share"] >= _ORIGIN_SHARE * highest else "affected",
-            "share": culprit["share"],
+            "variable": name,
+            "role": "origin" if name in origins else "affected",
+            "share": shares.get(name),
         }
-        for culprit in known
+        for name in order
     ]
     strongest = float(np.abs(C).max()) or 1.0
     edges = []
-    for at, cause in enumerate(known):
-        for effect in known[at + 1 :]:
-            weight = float(C[places[cause["variable"]], places[effect["variable"]]])
+    for at, cause in enumerate(order):
+        for effect in order[at + 1 :]:
+            weight = float(C[places[cause], places[effect]])
             if abs(weight) >= _WEAKEST * strongest:
-                edges.append(
-                    {"from": cause["variable"], "to": effect["variable"], "weight": weight}
-                )
+                edges.append({"from": cause, "to": effect, "weight": weight})
     edges.sort(key=lambda edge: -abs(edge["weight"]))
     return {"nodes": nodes, "edges": edges[:_EDGES]}

@@ -12,7 +12,7 @@ from alora_ts.estimator import ALoRa
 from alora_ts.model.stream import Stream
 from alora_ts.serve.store.rows import RowBlock, rows_before
 
-__all__ = ["push_time", "replay", "replayed_rows"]
+__all__ = ["gap_micros", "held_rows", "push_time", "replay", "replayed_rows"]
 
 _SEARCHED = 2000
 
@@ -25,6 +25,12 @@ def push_time(model: ALoRa, time: int) -> np.datetime64 | None:
     """
     dated = model.model_.preparation.fitted.time == "datetime"
     return np.datetime64(time, "us") if dated else None
+
+
+def gap_micros(model: ALoRa) -> float | None:
+    """The longest pause between rows that is no gap; None for a model that looks for none."""
+    gap = model.model_.preparation.gap
+    return None if gap is None or push_time(model, 0) is None else gap * 1e6
 
 
 def replayed_rows(model: ALoRa) -> int:
@@ -57,15 +63,31 @@ def replay(
         The time of the next row to be pushed, or before it.
     """
     stream = model.stream()
-    block = rows_before(connection, source, variables, end=until, limit=replayed_rows(model))
-    if len(block) == 0:
-        return stream, block
-    values = block.values[:, columns].copy()
-    gap = model.model_.preparation.gap if push_time(model, 0) is not None else None
-    values[0] = _hold(values[0], _earlier_rows(connection, source, variables, block, gap), columns)
-    for time, row in zip(block.times.tolist(), values, strict=True):
+    block = held_rows(
+        connection, model, source, variables, columns, until=until, limit=replayed_rows(model)
+    )
+    for time, row in zip(block.times.tolist(), block.values, strict=True):
         stream.push(row, time=push_time(model, time))
     return stream, block
+
+
+def held_rows(
+    connection: Connection,
+    model: ALoRa,
+    source: int,
+    variables: int,
+    columns: NDArray[np.intp],
+    *,
+    until: int,
+    limit: int,
+) -> RowBlock:
+    """The last rows before ``until``, of the model's variables; the first has held values."""
+    block = rows_before(connection, source, variables, end=until, limit=limit)
+    values = block.values[:, columns]
+    if len(block):
+        earlier = _earlier_rows(connection, source, variables, block, gap_micros(model))
+        values[0] = _hold(values[0], earlier, columns)
+    return RowBlock(block.times, block.arrived, values)
 
 
 def _earlier_rows(
@@ -76,7 +98,7 @@ def _earlier_rows(
     while True:
         earlier = rows_before(connection, source, variables, end=later, limit=_SEARCHED)
         for time, row in zip(earlier.times[::-1].tolist(), earlier.values[::-1], strict=True):
-            if gap is not None and later - time > gap * 1e6:
+            if gap is not None and later - time > gap:
                 return
             yield row
             later = time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,8 @@ from alora_ts.model.stream import Stream
 from alora_ts.serve.changes import Change, Changes
 from alora_ts.serve.loaded import LoadedModels
 from alora_ts.serve.moments import now_micros
-from alora_ts.serve.replay import push_time, replay
+from alora_ts.serve.past import Past
+from alora_ts.serve.replay import held_rows, push_time, replay
 from alora_ts.serve.source import Source
 from alora_ts.serve.store.cells import pack_detail, unpack_cells, unpack_detail
 from alora_ts.serve.store.incidents import incidents_from, last_incident_before, save_incident
@@ -140,24 +141,7 @@ class Scorer:
             since = min(since, before.start_us)
         else:
             before = None
-        past = read_readings(connection, source.id, start=since, end=start)
-        if past:
-            d = len(self._places)
-            values = unpack_cells([row.cells for row in past], d)[:, self._columns]
-            parts = unpack_detail([row.detail for row in past], d)
-            expected, _, localization = (np.nan_to_num(part[:, self._columns]) for part in parts)
-            for at, row in enumerate(past):
-                self._tracker.add(
-                    Moment(
-                        row.time_us,
-                        row.score,
-                        row.raw / row.drift,
-                        row.warm_up,
-                        localization[at],
-                        values[at],
-                        expected[at],
-                    )
-                )
+        self._follow(connection, since, start)
         self._changes = Changes(
             source_id=source.id,
             model_id=source.model_id,
@@ -165,6 +149,47 @@ class Scorer:
             after=incidents_from(connection, source.id, start),
             tracker=self._tracker,
         )
+
+    def _follow(self, connection: Connection, since: int, start: int) -> None:
+        """Let the tracker see the readings from ``since`` until ``start`` again."""
+        source, d = self._source.id, len(self._places)
+        before = held_rows(
+            connection,
+            self._model,
+            source,
+            d,
+            self._columns,
+            until=since,
+            limit=self._model.model_.window - 1,
+        )
+        self._past = Past(self._model, before)
+        past = read_readings(connection, source, start=since, end=start)
+        values = unpack_cells([row.cells for row in past], d)[:, self._columns]
+        parts = unpack_detail([row.detail for row in past], d)
+        expected, _, localization = (np.nan_to_num(part[:, self._columns]) for part in parts)
+        times = np.fromiter((row.time_us for row in past), np.int64, len(past))
+        alarms = np.fromiter((row.score > 1 and not row.warm_up for row in past), bool, len(past))
+        origins = self._origins(times, values, alarms)
+        for at, row in enumerate(past):
+            self._tracker.add(
+                Moment(
+                    row.time_us,
+                    row.score,
+                    row.raw / row.drift,
+                    row.warm_up,
+                    localization[at],
+                    values[at],
+                    expected[at],
+                    next(origins) if alarms[at] else None,
+                )
+            )
+
+    def _origins(
+        self, times: NDArray[np.int64], values: NDArray[np.float64], alarms: NDArray[np.bool_]
+    ) -> Iterator[NDArray[np.float64] | None]:
+        """The origin scores of the rows that alarm."""
+        found = self._past.origins(times, values, alarms)
+        return iter([None] * int(alarms.sum()) if found is None else found)
 
     def _raw_scores(self, connection: Connection, start: int) -> list[float]:
         """What the active model said of the last rows; another model's scores are no measure."""
@@ -190,10 +215,18 @@ class Scorer:
         threshold = source.threshold
         records = []
         changes = self._changes
-        for time, values, reading in zip(
-            block.times.tolist(), block.values[:, self._columns], readings, strict=True
+        cells = block.values[:, self._columns]
+        scores = [reading.raw / (threshold * reading.drift) for reading in readings]
+        alarms = np.array(
+            [
+                score > 1 and not reading.warm_up
+                for score, reading in zip(scores, readings, strict=True)
+            ]
+        )
+        origins = self._origins(block.times, cells, alarms)
+        for time, values, score, alarm, reading in zip(
+            block.times.tolist(), cells, scores, alarms.tolist(), readings, strict=True
         ):
-            score = reading.raw / (threshold * reading.drift)
             records.append(
                 {
                     "source_id": source.id,
@@ -218,10 +251,11 @@ class Scorer:
                 reading.localization,
                 values,
                 reading.expected,
+                next(origins) if alarm else None,
             )
             for trail in self._tracker.add(moment):
                 changes.note(trail)
-        return Scored(block, readings[-1], score, changes.take()), records
+        return Scored(block, readings[-1], scores[-1], changes.take()), records
 
     def _spread(self, numbers: NDArray[np.floating]) -> NDArray[np.floating]:
         """The model's variables in the order in which the source's are stored."""

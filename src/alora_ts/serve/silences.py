@@ -107,5 +107,6 @@ def _record(source: Source, variable: str, last: int | None) -> dict[str, Any]:
         "peak_raw": 0.0,
         "severity": "medium",
         "culprits": [{"variable": variable, "share": 1.0, "direction": "silent"}],
+        "origin": None,
         "verdict": None,
     }

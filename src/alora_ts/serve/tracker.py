@@ -29,6 +29,9 @@ class Moment:
     warm_up : bool
     localization, values, expected : ndarray of shape (d,)
         Values NaN where missing.
+    origin : ndarray of shape (d,) or None
+        How likely each variable is the origin; None in a quiet row, or where the model cannot
+        tell.
     """
 
     time: int
@@ -38,6 +41,7 @@ class Moment:
     localization: NDArray[np.floating]
     values: NDArray[np.floating]
     expected: NDArray[np.floating]
+    origin: NDArray[np.float64] | None = None
 
     @property
     def alarm(self) -> bool:
@@ -71,12 +75,14 @@ class Trail:
     open: bool = True
     key: str | None = None
     weight: NDArray[np.float64] = field(init=False)
+    root: NDArray[np.float64] = field(init=False)
     lean: NDArray[np.float64] = field(init=False)
     worst: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
         d = len(self.variables)
         self.weight = np.zeros(d)
+        self.root = np.zeros(d)
         self.lean = np.zeros(d)
         # Below and above: the deviation that is largest so far, the value, what was expected.
         self.worst = np.zeros((2, 3, d))
@@ -89,6 +95,8 @@ class Trail:
         if moment.score > self.peak:
             self.peak, self.peak_raw, self.peak_time = moment.score, moment.raw, moment.time
         self.weight += shares(moment.localization) * moment.score
+        if moment.origin is not None:
+            self.root += shares(moment.origin) * moment.score
         # A cell that was missing has not deviated.
         deviation = np.nan_to_num((moment.values - moment.expected) / self.scale)
         self.lean += deviation
@@ -116,6 +124,14 @@ class Trail:
             )
         return listed
 
+    def origin(self) -> dict[str, Any] | None:
+        """Where it most likely began, as the API shows it."""
+        if not self.root.any():
+            return None
+        part = shares(self.root)
+        first = int(part.argmax())
+        return {"variable": self.variables[first], "share": float(part[first])}
+
     def record(self) -> dict[str, Any]:
         """The columns of the incidents table that a trail knows."""
         return {
@@ -130,6 +146,7 @@ class Trail:
             "peak_raw": self.peak_raw,
             "severity": severity_of(self.peak),
             "culprits": self.culprits(),
+            "origin": self.origin(),
         }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
+from alora_ts.serve.relations import incident_graph
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
@@ -110,6 +114,34 @@ def test_incidents_equal_a_batch(here: Plant, model: ALoRa) -> None:
     assert detail["graph"]["nodes"][0]["role"] == "origin"
 
 
+@pytest.mark.parametrize("holes", [False, True])
+def test_origins_equal_a_batch(here: Plant, model: ALoRa, holes: bool) -> None:
+    table, seconds = faulty(), np.arange(300)
+    if holes:
+        seconds[180:] += 50
+        table[100:125, 2] = np.nan
+        table[170:195, 3] = np.nan  # from before the gap into the time after it
+        table[199:203, 0] = np.nan
+    rows = plant.rows(table, seconds=seconds)
+    here.send(rows[:130])
+    here.settle()
+    here.send(rows[130:])
+    here.settle()
+    found = here.client.get("/api/v1/incidents").json()["items"]
+    wanted = {
+        str(incident.start_time)[:19]: incident.origin
+        for incident in model.diagnose(
+            plant.frame(table, seconds=seconds), progress=False
+        ).incidents
+    }
+    assert len(found) >= 2
+    for one in found:
+        origin = wanted[one["start"][:19]]
+        assert origin is not None
+        assert one["origin"]["variable"] == origin.variable
+        assert_allclose(one["origin"]["share"], origin.share, rtol=1e-3)
+
+
 def test_an_incident_goes_on_after_a_restart(serve: Start, settings: Settings) -> None:
     rows = plant.rows(faulty())
     first = serve(settings)
@@ -136,6 +168,49 @@ def test_an_incident_goes_on_after_a_restart(serve: Start, settings: Settings) -
             [culprit["share"] for culprit in twin["culprits"]],
             rtol=1e-5,
         )
+        assert one["origin"]["variable"] == twin["origin"]["variable"]
+        assert_allclose(one["origin"]["share"], twin["origin"]["share"], rtol=1e-5)
+
+
+def test_a_model_that_cannot_tell_origins_names_none(
+    serve: Start, settings: Settings, model: ALoRa, tmp_path: Path
+) -> None:
+    older = copy.copy(model)
+    older.model_ = dataclasses.replace(model.model_, mechanisms=None)
+    file = older.save(tmp_path / "older.alora")
+    here = serve(settings.model_copy(update={"models": {"plant": file}}))
+    here.send(plant.rows(faulty()[:150]))
+    here.settle()
+    found = here.client.get("/api/v1/incidents").json()["items"]
+    assert found
+    assert {one["origin"] for one in found} == {None}
+
+
+def test_where_it_began_comes_first_in_the_graph() -> None:
+    culprits = [{"variable": "a", "share": 0.6}, {"variable": "b", "share": 0.35}]
+    C = np.array([[1.0, 0.5, 0.2], [0.3, 1.0, 0.2], [0.7, 0.6, 1.0]])
+
+    def roles(**origin: Any) -> list[tuple[str, str, float | None]]:
+        graph = incident_graph(culprits, "abc", C, origin=origin or None)
+        return [(node["variable"], node["role"], node["share"]) for node in graph["nodes"]]
+
+    both = [("a", "origin", 0.6), ("b", "origin", 0.35)]
+    assert roles() == both
+    assert roles(variable="c", share=0.5) == both
+    assert roles(variable="gone", share=0.9) == both
+    assert roles(variable="b", share=0.9) == [("b", "origin", 0.35), ("a", "affected", 0.6)]
+    assert roles(variable="c", share=0.9) == [
+        ("c", "origin", None),
+        ("a", "affected", 0.6),
+        ("b", "affected", 0.35),
+    ]
+    graph = incident_graph(culprits, "abc", C, origin={"variable": "c", "share": 0.9})
+    assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == [
+        ("c", "a"),
+        ("c", "b"),
+        ("a", "b"),
+    ]
+    assert incident_graph([], "abc", C) == {"nodes": [], "edges": []}
 
 
 def test_late_rows_keep_an_incidents_id_and_withdraw_what_was_none(here: Plant) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.incidents import find_incident
 from alora_ts.serve.store.store import Store
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
@@ -24,10 +25,11 @@ def store(tmp_path: Path) -> Store:
 
 def test_a_write_that_fails_is_undone_alone(store: Store) -> None:
     store.writer.run(lambda c: c.execute(text("CREATE TABLE t (x INTEGER)")) and None)
-    gate = threading.Event()
+    at_work, gate = threading.Event(), threading.Event()
     order: list[int] = []
 
     def wait(_: Connection) -> None:
+        at_work.set()
         gate.wait()
 
     def insert(number: int) -> Future[None]:
@@ -39,8 +41,9 @@ def test_a_write_that_fails_is_undone_alone(store: Store) -> None:
         return store.writer.submit(work, lambda _: order.append(number))
 
     store.writer.submit(wait)
+    assert at_work.wait(60)
     futures = [insert(number) for number in range(6)]  # all wait, so all share a transaction
-    assert store.writer.waiting() >= 5
+    assert store.writer.waiting() == 6
     gate.set()
     failed = [future.exception() is not None for future in futures]
     assert failed == [False, True] * 3
@@ -78,6 +81,28 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
     file.write_bytes(b"not a database, and long enough to be looked at" * 50)
     with pytest.raises(AloraError, match="cannot open the store"):
         Store(str(file))
+
+
+def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -> None:
+    table = plant.values(60)
+    table[40:50, 1] += 90
+    here.send(plant.rows(table))
+    here.settle()
+    before = here.client.get("/api/v1/incidents").json()["items"]
+    assert before[0]["origin"] is not None
+    here.client.__exit__(None, None, None)
+    # As the first schema had it.
+    older = sqlite3.connect(settings.address)
+    older.execute("ALTER TABLE incidents DROP COLUMN origin")
+    older.execute("UPDATE alembic_version SET version_num = '0001'")
+    older.commit()
+    older.close()
+    store = Store(settings.address)
+    with store.reading() as connection:
+        found = find_incident(connection, before[0]["id"])
+    store.close()
+    assert found is not None
+    assert (found.peak, found.origin) == (before[0]["peak"], None)
 
 
 def test_a_backup_of_a_running_service_is_whole(here: Plant, settings: Settings) -> None:

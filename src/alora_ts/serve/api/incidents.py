@@ -38,6 +38,13 @@ class CulpritAnswer(BaseModel):
     expected: float | None = None
 
 
+class OriginAnswer(BaseModel):
+    """The variable an incident most likely began in."""
+
+    variable: str
+    share: float
+
+
 class IncidentAnswer(BaseModel):
     """An incident; ``end`` is null while it is open."""
 
@@ -54,6 +61,7 @@ class IncidentAnswer(BaseModel):
     peak: float
     severity: str
     culprits: list[CulpritAnswer]
+    origin: OriginAnswer | None
     model_id: str | None
     verdict: str | None
 
@@ -119,7 +127,10 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     if record["model_id"] is not None:
         fitted = service.models.get(record["model_id"]).model_
         graph = incident_graph(
-            record["culprits"], fitted.preparation.variables, fitted.contributions
+            record["culprits"],
+            fitted.preparation.variables,
+            fitted.contributions,
+            origin=record["origin"],
         )
     return {**shown, "graph": graph}
 

@@ -47,12 +47,14 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
     --------
     >>> print(story(IncidentEvent("7-opened", "opened", {"id": 7, "source": "plant",
     ...     "kind": "anomaly", "start": "2026-05-01T12:00:00Z", "end": None, "peak": 3.2,
-    ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "above"}]})))
+    ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "above"}],
+    ...     "origin": {"variable": "valve", "share": 0.7}})))
     plant: anomaly began, first suspect pump
     <BLANKLINE>
     began: 2026-05-01T12:00:00Z
     ended: not yet
     highest score: 3.20 (above 1 is an alarm)
+    likely origin: valve (70 %)
     suspects:
       pump, 80 % of the deviation, too high
     """
@@ -61,6 +63,10 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
     lines.append(f"ended: {incident.get('end') or 'not yet'}")
     if isinstance(peak := incident.get("peak"), int | float):
         lines.append(f"highest score: {peak:.2f} (above 1 is an alarm)")
+    origin = incident.get("origin")
+    if origin is not None:
+        share = round(100 * float(origin["share"]))
+        lines.append(f"likely origin: {origin['variable']} ({share} %)")
     culprits = incident.get("culprits") or []
     if culprits:
         lines.append("suspects:")

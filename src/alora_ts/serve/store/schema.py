@@ -137,6 +137,8 @@ incidents = Table(
     Column("peak_raw", Float(53), nullable=False),
     Column("severity", Text, nullable=False),
     Column("culprits", JSON, nullable=False),
+    # The variable it most likely began in, and its share; none where the model cannot tell.
+    Column("origin", JSON, nullable=True),
     Column("verdict", Text, nullable=True),
     Index("incidents_by_time", "start_us", "id"),
     Index("incidents_by_source", "source_id", "start_us"),

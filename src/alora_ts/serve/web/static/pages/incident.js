@@ -39,7 +39,7 @@ function page(found, signal) {
       found.state === "open" ? h("span", { class: "grade open" }, "open") : null),
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
-    h("p", { class: "story lead" }, story(found)), silent ? null : feedback(found, signal));
+    h("p", { class: "story lead" }, story(found)), found.origin ? began(found.origin) : null, silent ? null : feedback(found, signal));
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
@@ -59,6 +59,9 @@ function story(found) {
   const peak = `It peaked at ${times(found.peak)} the alarm level at ${stamp(parse(found.peak_time))}`;
   return first ? `${peak}; ${percent(first.share)} of it comes from ${first.variable}, ${first.direction} expectation.` : `${peak}.`;
 }
+
+const began = ({ variable, share }) => h("p", { class: "began" }, "Likely origin: ", h("b", {}, variable), ` (${percent(share)}). `,
+  h("span", { class: "soft" }, "It no longer follows from the rows before as it used to; what it reached still does."));
 
 function culprits(list) {
   if (!list.length) return h("p", {}, "No signal stands out.");
