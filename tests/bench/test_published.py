@@ -94,12 +94,12 @@ def test_numbers_of_all_corners(
 
 
 def test_misprints_keep_what_was_printed() -> None:
-    placed = published("study placement", "SWaT", "averaged", "fit_seconds")
+    placed = published("study placement", "SWaT", "mean of heads", "fit_seconds")
     assert placed is not None
     assert (placed.value, placed.meant) == (0.45, 45.0)
     assert placed.why is not None
     for study in ("study pairs", "study correlation"):
-        case = "top-K" if study == "study pairs" else "Spearman"
+        case = "top 512" if study == "study pairs" else "Spearman"
         fit = published(study, "SMD", case, "fit_seconds")
         score = published(study, "SMD", case, "score_ms")
         assert fit is not None

@@ -67,7 +67,7 @@ def published(table: str, dataset: str, row: str, column: str) -> PublishedValue
     --------
     >>> published("detection", "SMD", "alora", "best threshold / affiliation F1")
     PublishedValue(value=0.97, meant=0.97, why=None, deviation=0.012)
-    >>> published("study placement", "HAI", "averaged", "fit_seconds").meant
+    >>> published("study placement", "HAI", "mean of heads", "fit_seconds").meant
     36.0
     >>> published("detection", "ASD", "alora", "best threshold / affiliation F1") is None
     True

@@ -1,0 +1,63 @@
+"""What a method costs: weights, seconds and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from alora_ts.bench.record import Record
+from alora_ts.bench.tables.by_method import Metric, method_table, place_of
+from alora_ts.bench.tables.contenders import arenas
+from alora_ts.bench.tables.summary import cost_of
+from alora_ts.bench.tables.table import Table
+
+__all__ = ["COSTS", "cost"]
+
+COSTS = (
+    Metric(
+        title="weights",
+        read=cost_of("learnable"),
+        key="learnable",
+        digits=0,
+        better=None,
+        spread=False,
+    ),
+    Metric(
+        title="fit s",
+        read=cost_of("fit_processor_seconds"),
+        key="fit_seconds",
+        digits=1,
+        better=None,
+        spread=False,
+    ),
+    Metric(
+        title="score ms/row",
+        read=cost_of("score_ms"),
+        key="score_ms",
+        digits=3,
+        better=None,
+        spread=False,
+    ),
+    Metric(title="peak MiB", read=cost_of("peak_mib"), digits=0, better=None, spread=False),
+)
+
+
+def cost(records: Iterable[Record]) -> list[Table]:
+    """Learned weights, seconds to fit, milliseconds to score a row, memory; by plan and dataset."""
+    found = [
+        method_table(
+            arena,
+            COSTS,
+            name="cost",
+            title=f"Computational cost on {place_of(arena)}",
+            published_as="cost",
+            notes=[
+                "Ours are seconds of the processor, which other work on the machine does not "
+                "stretch. Published times are of a machine that the paper does not name, and "
+                "the presets of this plan may have smaller networks.",
+                "No weights stand beside methods that learn none or keep their training rows.",
+            ],
+            needs_yardsticks=False,
+        )
+        for arena in arenas(records)
+    ]
+    return [table for table in found if table is not None]

@@ -1,0 +1,142 @@
+"""Where ALoRa wins, ties and loses, in words made from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alora_ts.bench.comparison import Comparison, Standing, compare
+from alora_ts.bench.tables.contenders import Arena
+from alora_ts.bench.tables.significance import CRITERIA, verdict
+
+__all__ = ["Verdict", "say_all", "verdicts"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One dataset by one metric."""
+
+    dataset: str
+    metric: str
+    compared: Comparison
+
+    @property
+    def one_series(self) -> bool:
+        """Whether there is only one entity, so that nothing can be said about luck."""
+        return len(self.compared.places) == 1
+
+    def those(self, word: str, *, honest: bool = False) -> list[Standing]:
+        """The methods, or the yardsticks, that ALoRa is ahead of, level with or behind."""
+        return [
+            one for one in self.compared.others if one.honest == honest and verdict(one) == word
+        ]
+
+    @property
+    def outcome(self) -> str:
+        """Whether ALoRa wins, ties or loses against the compared methods.
+
+        It wins where it is ahead of all of them, loses where it is behind at least one, and ties
+        otherwise.
+        """
+        if self.one_series:
+            best = max((one.mean for one in self.compared.others if not one.honest), default=None)
+            if best is None or best == self.compared.ours.mean:
+                return "tie"
+            return "win" if self.compared.ours.mean > best else "loss"
+        if self.those("behind"):
+            return "loss"
+        return "tie" if self.those("level") else "win"
+
+
+def verdicts(arenas: Sequence[Arena]) -> list[Verdict]:
+    """Compare by every metric on every dataset where that can be done."""
+    found = []
+    for arena in arenas:
+        for metric, read in CRITERIA.items():
+            compared = compare([arena], read)
+            if compared is not None:
+                found.append(Verdict(arena.dataset, metric, compared))
+    return found
+
+
+def say_all(found: Sequence[Verdict]) -> list[str]:
+    """Markdown: first the sum, then a line for each dataset and metric."""
+    if not found:
+        return ["ALoRa has no complete results here, so there is nothing to say about it."]
+    several = [one for one in found if not one.one_series]
+    single = [one for one in found if one.one_series]
+    lines = []
+    if several:
+        lines.append(
+            "Over several entities a difference counts when its 95 % bootstrap interval (over "
+            "entities, of the means over seeds) does not cover 0. "
+            + _sum(several, "ahead of every compared method", "behind at least one of them")
+        )
+    if single:
+        lines.append(
+            "With one series there is no interval: only the numbers can be compared. "
+            + _sum(single, "above every compared method", "below at least one of them")
+        )
+    for dataset in dict.fromkeys(one.dataset for one in found):
+        lines.append(f"**{dataset}**")
+        lines.append("\n".join(f"- {_say(one)}" for one in found if one.dataset == dataset))
+    return lines
+
+
+def _sum(found: Sequence[Verdict], ahead: str, behind: str) -> str:
+    count = {kind: [one for one in found if one.outcome == kind] for kind in ("win", "tie", "loss")}
+    name = found[0].compared.ours.name
+
+    def listed(kind: str) -> str:
+        places = "; ".join(f"{one.dataset}, {one.metric}" for one in count[kind])
+        return f" ({places})" if places else ""
+
+    return (
+        f"Of {len(found)} comparisons (dataset by metric), {name} **wins {len(count['win'])}**, "
+        f"being {ahead}{listed('win')}; **ties {len(count['tie'])}**{listed('tie')}; and **loses "
+        f"{len(count['loss'])}**, being {behind}{listed('loss')}."
+    )
+
+
+def _say(one: Verdict) -> str:
+    compared = one.compared
+    methods = [other for other in compared.others if not other.honest]
+    higher = sum(other.mean > compared.ours.mean for other in methods)
+    said = (
+        f"*{one.metric}*: mean {compared.ours.mean:.3f}, place {higher + 1} of "
+        f"{len(methods) + 1} methods by the mean"
+    )
+    if one.one_series:
+        above = [other for other in methods if other.mean > compared.ours.mean]
+        said += f"; above it: {_named(above)}." if above else "."
+    else:
+        said += f", average rank {compared.ours.rank:.1f} of {len(compared.others) + 1}. "
+        parts = [
+            f"{words} {_named(those)}"
+            for words, those in (
+                ("Ahead of", one.those("ahead")),
+                ("level with", one.those("level")),
+                ("behind", one.those("behind")),
+            )
+            if those
+        ]
+        said += "; ".join(parts) + "." if parts else ""
+    beaten = [
+        f"{yardstick.name} ({yardstick.mean:.3f})"
+        for yardstick in compared.others
+        if yardstick.honest
+        and (
+            verdict(yardstick) in {"level", "behind"}
+            if not one.one_series
+            else yardstick.mean >= compared.ours.mean
+        )
+    ]
+    if beaten:
+        said += f" **Not ahead of the yardstick {', '.join(beaten)}.**"
+    if compared.incomplete:
+        said += f" Not compared, for lack of entities: {', '.join(compared.incomplete)}."
+    return said
+
+
+def _named(standings: Sequence[Standing]) -> str:
+    return ", ".join(f"{one.name} ({one.mean:.3f})" for one in standings)
