@@ -168,10 +168,11 @@ def _announce(
     for line in _missing(expansion):
         console.print(line, markup=False, highlight=False)
     seconds, unknown = estimate.total()
-    rest = f", and {unknown} runs of unknown length" if unknown else ""
+    known = [f"about {spoken(seconds / workers)} with {workers} at once"] if seconds else []
+    more = [f"{unknown} runs of unknown length"] if unknown else []
     console.print(
         f"{len(runs)} runs, {len(runs) - len(estimate.ahead)} finished before; "
-        f"about {spoken(seconds / workers)} with {workers} at once{rest}"
+        f"{', and '.join(known + more) or 'nothing to do'}"
     )
 
 
