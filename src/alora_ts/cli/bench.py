@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from alora_ts.cli.bench_figures import figures, simulate
 from alora_ts.cli.bench_run import add_dataset, plans, run
 
 app = typer.Typer(
@@ -25,6 +26,8 @@ def bench() -> None:
 app.command()(run)
 app.command()(plans)
 app.command()(add_dataset)
+app.command()(figures)
+app.command()(simulate)
 
 
 @app.command()
