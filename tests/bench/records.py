@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from alora_ts.bench.record import Measurement, Record
+from alora_ts.bench.record import Measurement, Record, write_record
 
 SHIFTS = {"random": -0.3, "always-alarm": -0.3, "norm": -0.1, "alora": 0.1}
 MACHINES = ("machine-1-2", "machine-1-9", "machine-1-10")
@@ -76,6 +77,14 @@ def tournament(
         for method in methods
         for seed in seeds
     ]
+
+
+def written(records: Iterable[Record], folder: Path) -> Path:
+    """A results folder with these records."""
+    for one in records:
+        name = f"{one.label}-{one.seed}.json"
+        write_record(one, folder / "runs" / one.dataset / (one.entity or "whole") / name)
+    return folder
 
 
 _CHOICES = ("best threshold", "given threshold")

@@ -19,7 +19,6 @@ from alora_ts.bench.statistics import (
 )
 from alora_ts.bench.tables.contenders import OURS, Arena, Contender
 from alora_ts.bench.tables.summary import Read, summarize
-from alora_ts.bench.tables.table import Better
 
 __all__ = ["Comparison", "Standing", "compare"]
 
@@ -33,6 +32,8 @@ class Standing:
     name : str
     honest : bool
         Whether it is a yardstick.
+    kin : bool
+        Whether it is a variant of ALoRa.
     mean : float
         Over entities.
     interval : Interval or None
@@ -48,6 +49,7 @@ class Standing:
 
     name: str
     honest: bool
+    kin: bool
     mean: float
     interval: Interval | None
     rank: float
@@ -86,8 +88,8 @@ class Comparison:
         return tuple(sorted((self.ours, *self.others), key=lambda one: one.rank))
 
 
-def compare(arenas: Iterable[Arena], read: Read, *, better: Better = "more") -> Comparison | None:
-    """Compare by one metric over the entities of all arenas.
+def compare(arenas: Iterable[Arena], read: Read, *, label: str | None = None) -> Comparison | None:
+    """Compare by one metric, of which more is better, over the entities of all arenas.
 
     Parameters
     ----------
@@ -95,7 +97,8 @@ def compare(arenas: Iterable[Arena], read: Read, *, better: Better = "more") -> 
         Of one plan.
     read : callable
         Gives a record's number.
-    better : {"more", "less"}
+    label : str, optional
+        Which row of ALoRa is compared with the rest; by default the one that bears its name.
 
     Returns
     -------
@@ -103,21 +106,21 @@ def compare(arenas: Iterable[Arena], read: Read, *, better: Better = "more") -> 
         None where ALoRa lacks an entity or nothing is there to compare it with.
     """
     where, values, incomplete = _values(list(arenas), read)
-    ours = _ours(list(values))
-    if ours is None or len(values) < 2:
+    ours = _ours(list(values)) if label is None else label
+    if ours not in values or len(values) < 2:
         return None
     table = np.column_stack([values[label][1] for label in values])
-    towards = table if better == "more" else -table
     reference = list(values).index(ours)
-    ranks = average_ranks(towards)
-    p = wilcoxon_holm(towards, reference)
+    ranks = average_ranks(table)
+    p = wilcoxon_holm(table, reference)
     found = []
-    for at, (label, (contender, column)) in enumerate(values.items()):
-        lead = None if label == ours else bootstrap_mean(towards[:, reference] - towards[:, at])
+    for at, (contender, column) in enumerate(values.values()):
+        lead = None if at == reference else bootstrap_mean(table[:, reference] - table[:, at])
         found.append(
             Standing(
                 contender.name,
                 contender.honest,
+                contender.method == OURS,
                 float(column.mean()),
                 bootstrap_mean(column),
                 float(ranks[at]),
@@ -130,7 +133,7 @@ def compare(arenas: Iterable[Arena], read: Read, *, better: Better = "more") -> 
         tuple(where),
         own,
         tuple(sorted(found, key=lambda one: one.rank)),
-        friedman(towards),
+        friedman(table),
         critical_difference(*table.shape),
         tuple(incomplete),
     )

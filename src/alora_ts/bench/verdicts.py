@@ -25,11 +25,14 @@ class Verdict:
         """Whether there is only one entity, so that nothing can be said about luck."""
         return len(self.compared.places) == 1
 
-    def those(self, word: str, *, honest: bool = False) -> list[Standing]:
-        """The methods, or the yardsticks, that ALoRa is ahead of, level with or behind."""
-        return [
-            one for one in self.compared.others if one.honest == honest and verdict(one) == word
-        ]
+    @property
+    def rivals(self) -> list[Standing]:
+        """The compared methods: neither yardsticks nor other variants of ALoRa."""
+        return [one for one in self.compared.others if not one.honest and not one.kin]
+
+    def those(self, word: str) -> list[Standing]:
+        """The rivals that ALoRa is ahead of, level with or behind."""
+        return [one for one in self.rivals if verdict(one) == word]
 
     @property
     def outcome(self) -> str:
@@ -39,7 +42,7 @@ class Verdict:
         otherwise.
         """
         if self.one_series:
-            best = max((one.mean for one in self.compared.others if not one.honest), default=None)
+            best = max((one.mean for one in self.rivals), default=None)
             if best is None or best == self.compared.ours.mean:
                 return "tie"
             return "win" if self.compared.ours.mean > best else "loss"
@@ -48,21 +51,24 @@ class Verdict:
         return "tie" if self.those("level") else "win"
 
 
-def verdicts(arenas: Sequence[Arena]) -> list[Verdict]:
-    """Compare by every metric on every dataset where that can be done."""
+def verdicts(arenas: Sequence[Arena], label: str) -> list[Verdict]:
+    """Compare one row of ALoRa by every metric on every dataset where that can be done."""
     found = []
     for arena in arenas:
         for metric, read in CRITERIA.items():
-            compared = compare([arena], read)
-            if compared is not None:
-                found.append(Verdict(arena.dataset, metric, compared))
+            compared = compare([arena], read, label=label)
+            if compared is None:
+                continue
+            one = Verdict(arena.dataset, metric, compared)
+            if one.rivals:
+                found.append(one)
     return found
 
 
 def say_all(found: Sequence[Verdict]) -> list[str]:
     """Markdown: first the sum, then a line for each dataset and metric."""
     if not found:
-        return ["ALoRa has no complete results here, so there is nothing to say about it."]
+        return ["It has no complete results here, or nothing to compare them with."]
     several = [one for one in found if not one.one_series]
     single = [one for one in found if one.one_series]
     lines = []
@@ -100,7 +106,7 @@ def _sum(found: Sequence[Verdict], ahead: str, behind: str) -> str:
 
 def _say(one: Verdict) -> str:
     compared = one.compared
-    methods = [other for other in compared.others if not other.honest]
+    methods = one.rivals
     higher = sum(other.mean > compared.ours.mean for other in methods)
     said = (
         f"*{one.metric}*: mean {compared.ours.mean:.3f}, place {higher + 1} of "

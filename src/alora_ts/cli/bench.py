@@ -9,6 +9,7 @@ import typer
 
 from alora_ts.cli.bench_figures import figures, simulate
 from alora_ts.cli.bench_run import add_dataset, plans, run
+from alora_ts.cli.bench_tables import page, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,6 +27,8 @@ def bench() -> None:
 app.command()(run)
 app.command()(plans)
 app.command()(add_dataset)
+app.command()(tables)
+app.command()(page)
 app.command()(figures)
 app.command()(simulate)
 

@@ -43,9 +43,9 @@ def verdict(standing: Standing) -> str:
     Examples
     --------
     >>> from alora_ts.bench.statistics import Interval
-    >>> verdict(Standing("KNN", False, 0.5, None, 2.0, Interval(0.1, 0.02, 0.2), 0.04))
+    >>> verdict(Standing("KNN", False, False, 0.5, None, 2.0, Interval(0.1, 0.02, 0.2), 0.04))
     'ahead'
-    >>> verdict(Standing("KNN", False, 0.5, None, 2.0, None, None))
+    >>> verdict(Standing("KNN", False, False, 0.5, None, 2.0, None, None))
     'one entity'
     """
     if standing.lead is None:

@@ -1,0 +1,167 @@
+"""The page of results, made from one or several folders of results."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from alora_ts.bench.comparison import compare
+from alora_ts.bench.critical_difference import draw_critical_difference
+from alora_ts.bench.differences import DIFFERENCES
+from alora_ts.bench.figures.style import save
+from alora_ts.bench.origin import describe_origin
+from alora_ts.bench.record import Record, read_records
+from alora_ts.bench.tables.as_markdown import as_markdown
+from alora_ts.bench.tables.catalogue import build_tables
+from alora_ts.bench.tables.contenders import OURS, Arena, arenas
+from alora_ts.bench.tables.significance import CRITERIA
+from alora_ts.bench.verdicts import say_all, verdicts
+from alora_ts.errors import AloraError
+from alora_ts.files import write_atomically
+
+__all__ = ["write_page"]
+
+_SECTIONS = {
+    "detection": "Detection",
+    "range": "Range-aware metrics",
+    "localization": "Localization",
+    "waiting": "Waiting time",
+    "deviations": "Standard deviations",
+    "cost": "Computational cost",
+    "datasets": "Datasets",
+    "ablations": "Ablations",
+    "embedding": "Weights of the embedding",
+}
+_IMAGES = Path("images") / "results"
+_RANKS = "ranks-"
+
+
+def write_page(results: Sequence[Path], out: Path) -> None:
+    """Write the page, beside it one with every entity's numbers, and diagrams of ranks.
+
+    Parameters
+    ----------
+    results : sequence of Path
+        Folders of results.
+    out : Path
+        The Markdown file. "-entities" is put behind its stem for the second page; diagrams go to
+        ``images/results/`` beside it, and figures found there are shown.
+
+    Raises
+    ------
+    AloraError
+        When a folder holds no results, or ``out`` cannot be written.
+    """
+    if out.suffix != ".md":
+        raise AloraError(f"the page is Markdown: end the name {out} in .md")
+    records = [record for folder in results for record in read_records(folder)]
+    command = "alora-ts bench page " + shlex.join([*map(str, results), "--out", str(out)])
+    fought = arenas(records)
+    folder = out.parent / _IMAGES
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AloraError(f"cannot make the folder {folder}: {error.strerror}") from error
+    diagrams = _draw_ranks(fought, folder)
+    by_entity = out.with_stem(f"{out.stem}-entities")
+    parts = [
+        "# Benchmark results",
+        "Every number on this page comes from committed results; nothing is typed by hand. "
+        f"Make it again with:\n\n```sh\n{command}\n```",
+        f"How to read it: [Read the benchmark](how-to/read-the-benchmark.md). Each entity for "
+        f"itself: [{by_entity.stem}]({by_entity.name}).",
+        "## What was run",
+        *describe_origin(records),
+        "## Where ALoRa wins, ties and loses",
+        *_verdicts(fought),
+        *_sections(records, diagrams),
+        *_figures(folder),
+        "## Beside the published numbers",
+        DIFFERENCES.rstrip(),
+        "## What failed",
+        *_failures(records),
+    ]
+    _write(out, parts)
+    _write(
+        by_entity,
+        [
+            "# Benchmark results by entity",
+            f"The summary is in [{out.stem}]({out.name}). Best and second best are those of a row.",
+            *(as_markdown(table, level=2).rstrip() for table in build_tables(records, "entities")),
+        ],
+    )
+
+
+def _verdicts(fought: Sequence[Arena]) -> list[str]:
+    """A section for each row of ALoRa."""
+    rows = {
+        one.label: one.name for arena in fought for one in arena.contenders if one.method == OURS
+    }
+    parts = [] if rows else ["These results have no row of ALoRa."]
+    for label, name in rows.items():
+        parts += [f"### {name}", *say_all(verdicts(fought, label))]
+    return parts
+
+
+def _sections(records: list[Record], diagrams: Iterable[Path]) -> list[str]:
+    parts = []
+    for name, title in _SECTIONS.items():
+        tables = build_tables(records, name)
+        if tables:
+            parts += [f"## {title}", *(as_markdown(table).rstrip() for table in tables)]
+        if name == "waiting":
+            ranks = build_tables(records, "significance")
+            if ranks:
+                parts += [
+                    "## Ranks and tests",
+                    *(_image(path) for path in diagrams),
+                    *(as_markdown(table).rstrip() for table in ranks),
+                ]
+    return parts
+
+
+def _draw_ranks(fought: Sequence[Arena], folder: Path) -> list[Path]:
+    """A diagram for each plan and metric, as PNG for the page and SVG for print."""
+    found = []
+    for plan in dict.fromkeys(arena.plan for arena in fought):
+        here = [arena for arena in fought if arena.plan == plan]
+        for metric, read in CRITERIA.items():
+            compared = compare(here, read)
+            if compared is None or len(compared.others) < 2 or len(compared.places) < 2:
+                continue
+            words = "-".join(metric.lower().replace(",", "").replace("@", "-").split())
+            figure = draw_critical_difference(compared, title=metric)
+            for kind in ("svg", "png"):
+                path = folder / f"{_RANKS}{plan}-{words}.{kind}"
+                save(figure, path)
+            found.append(path)
+    return found
+
+
+def _figures(folder: Path) -> list[str]:
+    found = [path for path in sorted(folder.glob("*.png")) if not path.name.startswith(_RANKS)]
+    return ["## Figures", *(_image(path) for path in found)] if found else []
+
+
+def _image(path: Path) -> str:
+    said = path.stem.replace("-", " ")
+    return f"![{said[0].upper()}{said[1:]}]({(_IMAGES / path.name).as_posix()})"
+
+
+def _failures(records: Iterable[Record]) -> list[str]:
+    failed = [record for record in records if record.status == "failed"]
+    if not failed:
+        return ["No run failed."]
+    return [
+        "\n".join(
+            f"- {record.label} on {record.place}, seed {record.seed} (plan {record.plan}): "
+            f"{' '.join((record.error or 'no reason was recorded').split())}"
+            for record in failed
+        )
+    ]
+
+
+def _write(path: Path, parts: Iterable[str]) -> None:
+    with write_atomically(path) as part:
+        part.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
