@@ -7,7 +7,7 @@ import io
 from html.parser import HTMLParser
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 
 from alora_ts.bench.tables.as_csv import as_csv
 from alora_ts.bench.tables.as_html import as_html
@@ -104,12 +104,28 @@ def test_html_is_a_whole_fragment_and_escapes() -> None:
 def test_the_terminal_shows_names_as_they_are() -> None:
     console = Console(width=120, color_system=None)
     with console.capture() as capture:
-        console.print(as_terminal(HOSTILE))
+        console.print(as_terminal(HOSTILE, width=120))
     assert "a|b_[red]c" in capture.get()
     assert "A note with 5 %" in capture.get()
 
 
-@pytest.mark.parametrize("show", [as_csv, as_markdown, as_latex, as_html, as_terminal])
+def test_narrow_terminals_lose_nothing() -> None:
+    table = build_tables(tournament(), "waiting")[0]
+    console = Console(width=60, color_system=None)
+    with console.capture() as capture:
+        console.print(as_terminal(table, width=60))
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 60
+    for row in table.rows:
+        begun = " ".join(line for line in lines if line.startswith(row.name))
+        assert all(cell.text in begun for cell in row.cells)
+
+
+def _in_terminal(table: Table) -> Group:
+    return as_terminal(table, width=80)
+
+
+@pytest.mark.parametrize("show", [as_csv, as_markdown, as_latex, as_html, _in_terminal])
 def test_empty_tables_and_all_real_ones_can_be_shown(show) -> None:  # type: ignore[no-untyped-def]
     assert show(EMPTY)
     for table in build_tables(tournament()):

@@ -17,7 +17,7 @@ one, for these reasons:
   follow from this too.
 - **Two rows of ALoRa.** "ALoRa" is the estimator as it comes; "ALoRa (paper)" follows the paper's
   equations. The published number stands beside both.
-- **Validation.** The authors' program stops training by the test set. Here nothing of the test set
+- **Validation.** The authors' program validates ALoRa on the test set. Here nothing of the test set
   is seen in training: the last tenth of the training rows decides.
 - **Oracle thresholds.** The published P, R and F1 are at a threshold chosen by the test labels.
   So are ours in the columns P, R, F1 and RF1; "label-free" columns are what an operator would

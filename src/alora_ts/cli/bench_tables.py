@@ -122,7 +122,7 @@ def _print(built: list[Table], kind: str) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE)
     for one in built:
-        console.print(as_terminal(one))
+        console.print(as_terminal(one, width=console.width))
 
 
 def _joined(built: list[Table], kind: str) -> str:
@@ -142,7 +142,7 @@ def _text(one: Table, kind: str) -> str:
 
         console = Console(width=_WIDE, color_system=None, highlight=False)
         with console.capture() as capture:
-            console.print(as_terminal(one))
+            console.print(as_terminal(one, width=_WIDE))
         return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
     written = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv, "html": as_html}
     return written[kind](one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -11,28 +12,60 @@ from alora_ts.bench.tables.table import Table
 __all__ = ["as_terminal"]
 
 _STYLES = {"best": "bold green", "second": "underline"}
+_GAP = 2
 
 
-def as_terminal(table: Table) -> Group:
-    """Make a table that rich can print.
+def as_terminal(table: Table, *, width: int) -> Group:
+    """Make a table that rich can print; no number is ever cut off.
+
+    Parameters
+    ----------
+    table : Table
+    width : int
+        Of the terminal. A table that is wider goes on below, its rows' names repeated.
 
     Examples
     --------
     >>> from alora_ts.bench.tables.table import Cell, Row
     >>> table = Table("detection", "Title", ("method", "F1"), (Row("KNN", (Cell(value=0.5),)),))
-    >>> len(as_terminal(table).renderables)
+    >>> len(as_terminal(table, width=80).renderables)
     3
     """
-    grid = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, name in enumerate(table.columns):
-        # Names must stay whole; headings may break between words.
+    widths = [_width(table, number) for number in range(len(table.columns))]
+    blocks: list[list[int]] = [[]]
+    used = widths[0]
+    for number in range(1, len(widths)):
+        if blocks[-1] and used + _GAP + widths[number] > width:
+            blocks.append([])
+            used = widths[0]
+        blocks[-1].append(number)
+        used += _GAP + widths[number]
+    notes = [Text(note, style="dim") for note in table.notes]
+    return Group(
+        Text(f"\n{table.title}", style="bold"),
+        *(_grid(table, [0, *block], widths) for block in blocks),
+        *notes,
+        Text(""),
+    )
+
+
+def _width(table: Table, number: int) -> int:
+    """What a column needs: its longest cell, or its heading broken between words."""
+    if number == 0:
+        cells = [table.columns[0], *(row.name for row in table.rows)]
+    else:
+        cells = [*table.columns[number].split(), *(cell.text for cell in table.column(number))]
+    return max(cell_len(text) for text in cells)
+
+
+def _grid(table: Table, numbers: list[int], widths: list[int]) -> RichTable:
+    grid = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for number in numbers:
         grid.add_column(
-            Text(name),
+            Text(table.columns[number]),
             justify="left" if number == 0 else "right",
             vertical="bottom",
-            min_width=max((len(row.name) for row in table.rows), default=0)
-            if number == 0
-            else None,
+            width=widths[number],
         )
     # An empty line sets the yardsticks apart.
     before: bool | None = None
@@ -40,9 +73,9 @@ def as_terminal(table: Table) -> Group:
         if before not in {None, row.apart}:
             grid.add_row()
         before = row.apart
+        cells = [row.cells[number - 1] for number in numbers[1:]]
         grid.add_row(
             Text(row.name, style="dim italic" if row.apart else ""),
-            *(Text(cell.text, style=_STYLES[cell.mark] if cell.mark else "") for cell in row.cells),
+            *(Text(cell.text, style=_STYLES[cell.mark] if cell.mark else "") for cell in cells),
         )
-    notes = [Text(note, style="dim") for note in table.notes]
-    return Group(Text(f"\n{table.title}", style="bold"), grid, *notes, Text(""))
+    return grid
