@@ -154,7 +154,7 @@ def draw(material: AfterEvent) -> Figure:
     """Draw one panel per padding: every event in grey, their mean, and T rows as a line."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(PAGE, 2.4))
+    figure = Figure(figsize=(PAGE, 2.6))
     panels = figure.subplots(1, len(material.falls), sharey=True)
     window = material.window
     rows = np.arange(-_BEFORE * window, _AFTER * window)
@@ -167,5 +167,6 @@ def draw(material: AfterEvent) -> Figure:
         axes.set(title=f"{padding} padding", xlabel="rows after the event's end")
         axes.set(xlim=(rows[0], rows[-1]), ylim=(0, None))
     panels[0].set_ylabel("rank (ALoRa-T score)")
-    panels[-1].legend(loc="upper right")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=3)
     return figure

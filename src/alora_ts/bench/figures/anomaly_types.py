@@ -126,7 +126,7 @@ def draw(material: TypeRanks) -> Figure:
 
     lines = -(-len(material.kinds) // _COLUMNS)
     figure = Figure(figsize=(PAGE, 0.4 + 1.15 * lines))
-    panels = figure.subplots(lines, _COLUMNS, sharex=True, sharey=True, squeeze=False).flatten()
+    panels = figure.subplots(lines, _COLUMNS, sharex=True, squeeze=False).flatten()
     for axes, one in zip(panels, material.kinds, strict=False):
         _draw_kind(axes, one, material.usual)
     for axes in panels[len(material.kinds) :]:
@@ -134,17 +134,17 @@ def draw(material: TypeRanks) -> Figure:
     spare = panels[len(material.kinds) :] if len(material.kinds) < len(panels) else panels[:1]
     handles, names = panels[0].get_legend_handles_labels()
     spare[-1].legend(handles, names, loc="center")
-    for axes in panels[max(0, len(material.kinds) - _COLUMNS) : len(material.kinds)]:
-        axes.tick_params(labelbottom=True)
-        axes.set_xlabel("rows after its start")
+    figure.supxlabel("rows after the fault's start", fontsize=8)
     figure.supylabel("rank (ALoRa-T score)", fontsize=8)
     return figure
 
 
 def _draw_kind(axes: Axes, one: KindOfAnomaly, usual: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     rows = np.arange(-_BEFORE, -_BEFORE + one.ranks.shape[1])
     shade(axes, 0, one.length, label="the fault is at work")
-    top = max(float(one.ranks.max()), usual + 1)
+    top = max(float(one.ranks.max()), 6.0)
     low, high = float(one.signal.min()), float(one.signal.max())
     scaled = (one.signal - low) / max(high - low, 1e-12)
     # The signal lies behind, in the lower part, without units: only its shape matters here.
@@ -160,4 +160,5 @@ def _draw_kind(axes: Axes, one: KindOfAnomaly, usual: float) -> None:
     )
     axes.plot(rows, one.ranks.mean(0), color=BLUE, label="mean rank")
     axes.axhline(usual, color=HOT, linestyle=":", linewidth=0.9, label="mean of normal rows")
-    axes.set(title=one.kind.replace("-", " "), xlim=(rows[0], rows[-1]), ylim=(0, None))
+    axes.set(title=one.kind.replace("-", " "), xlim=(rows[0], rows[-1]), ylim=(0, 1.08 * top))
+    axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))

@@ -56,7 +56,10 @@ class Contributions:
 def measure(workshop: Workshop) -> Contributions:
     """Fit, and read the weights."""
     found = workshop.fitted().contributions_
-    return Contributions(workshop.place, found.variables, found.reconstruction)
+    # Rows without names are called x0, x1, … by the model; here the dataset's names are known.
+    known = {f"x{at}": name for at, name in enumerate(workshop.data.variables)}
+    names = tuple(known[name] for name in found.variables)
+    return Contributions(workshop.place, names, found.reconstruction)
 
 
 @styled
@@ -64,8 +67,8 @@ def draw(material: Contributions) -> Figure:
     """Draw the map on the left, the graph on the right."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(PAGE, 3.3))
-    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+    figure = Figure(figsize=(PAGE, 3.5))
+    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     _draw_map(figure, left, material)
     _draw_graph(right, material)
     return figure
@@ -85,7 +88,8 @@ def _draw_map(figure: Figure, axes: Axes, material: Contributions) -> None:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set(ylabel="a change of", xlabel="moves the reconstruction of")
-    figure.colorbar(shown, ax=axes, shrink=0.8, label="C", extend="both", aspect=30)
+    bar = figure.colorbar(shown, ax=axes, shrink=0.8, extend="both", aspect=30)
+    bar.ax.set_title("C", loc="center")
 
 
 def _draw_graph(axes: Axes, material: Contributions) -> None:
@@ -130,8 +134,9 @@ def _draw_graph(axes: Axes, material: Contributions) -> None:
         )
     axes.plot([], [], color=HOT, label="moves it the same way")
     axes.plot([], [], color=BLUE, linestyle="--", label="the other way")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2)
-    axes.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
+    axes.legend(loc="lower center", ncols=2, columnspacing=1.0)
+    # Room for names around the ring, and below it for the legend.
+    axes.set(xlim=(-1.6, 1.6), ylim=(-2.0, 1.65), aspect="equal")
     axes.axis("off")
 
 

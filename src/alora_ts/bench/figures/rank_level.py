@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.bench.figures.style import BLUE, COLUMN, GREEN, HOT, INK, SKY, styled
+from alora_ts.bench.figures.style import BLUE, COLUMN, GREEN, HOT, SKY, styled
 from alora_ts.bench.figures.workshop import MissingMaterialError, Workshop, choose_ends, spectra
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def measure(workshop: Workshop) -> RankLevel:
 def draw(material: RankLevel) -> Figure:
     """Draw both distributions on one logarithmic axis, with the levels as lines."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
     # Rounding of single precision ends near here; what lies below is zero.
     fourth, fifth = (np.maximum(one, 1e-8) for one in (material.fourth, material.fifth))
@@ -111,5 +112,11 @@ def draw(material: RankLevel) -> Figure:
             label=f"published {material.published:g}",
         )
     axes.set(xscale="log", xlabel="singular value", ylabel="training windows")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.2), ncols=4, labelcolor=INK)
+    lowest, highest = axes.get_xlim()
+    if highest / lowest < 30:
+        # Too narrow for powers of ten alone.
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(9, 9)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    figure.legend(loc="outside upper center", ncols=4, columnspacing=1.0, handlelength=1.5)
     return figure

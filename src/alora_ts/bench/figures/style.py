@@ -149,7 +149,8 @@ def bend_scores(axes: Axes, top: float) -> None:
     axes.set_yscale("function", functions=(_bend, _unbend))
     known = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
     ticks = [tick for tick in known if tick <= top] or [0, 1]
-    kept = ticks if len(ticks) <= 4 else [0, 1, *ticks[2 + len(ticks) % 2 :: 2]]
+    # Where the scores reach far, 0 and 1 would stand on top of each other.
+    kept = ticks if len(ticks) <= 4 else [1, *ticks[2 + len(ticks) % 2 :: 2]]
     axes.set_yticks(kept, [f"{tick:g}" for tick in kept])
     axes.minorticks_off()
     axes.set_ylim(0, max(1.5, 1.15 * top))
