@@ -55,17 +55,18 @@ def groups(ranks: Sequence[float], difference: float) -> set[frozenset[int]]:
 
 
 def signed_ranks(differences: Sequence[float]) -> float:
-    """The exact two-sided p of Wilcoxon's test, by all signs; no ties, no zeros."""
-    sizes = sorted(range(len(differences)), key=lambda at: abs(differences[at]))
-    rank = {at: place + 1 for place, at in enumerate(sizes)}
-    positive = sum(rank[at] for at, value in enumerate(differences) if value > 0)
-    total = sum(rank.values())
-    seen = min(positive, total - positive)
-    count = 0
-    for signs in itertools.product((False, True), repeat=len(differences)):
-        reached = sum(place for place, sign in enumerate(signs, start=1) if sign)
-        count += min(reached, total - reached) <= seen
-    return min(1.0, count / 2 ** len(differences))
+    """The exact two-sided p of Wilcoxon's test, by trying all signs; zeros are dropped."""
+    sizes = [abs(value) for value in differences if value]
+    ranks = ranks_of_row([-size for size in sizes])
+    signs_seen = [value > 0 for value in differences if value]
+
+    def extreme(signs: Sequence[bool]) -> float:
+        positive = sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign)
+        return min(positive, sum(ranks) - positive)
+
+    seen = extreme(signs_seen)
+    tried = list(itertools.product((False, True), repeat=len(sizes)))
+    return sum(extreme(signs) <= seen for signs in tried) / len(tried)
 
 
 def bootstrap(values: Sequence[float], resamples: int, seed: int) -> tuple[float, float]:

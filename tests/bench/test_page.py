@@ -20,7 +20,7 @@ from tests.bench.records import HONEST, MACHINES, invented, tournament, written
 from tests.cli.invoke import files
 
 F1 = "best threshold / affiliation F1"
-ORACLE = "affiliation F1, oracle threshold"
+ORACLE = "affiliation F1 (oracle)"
 
 
 def duel(*levels: tuple[str, list[float]], **others: str) -> list[Record]:
@@ -35,7 +35,7 @@ def duel(*levels: tuple[str, list[float]], **others: str) -> list[Record]:
 @pytest.mark.parametrize(
     ("rival", "outcome", "words"),
     [
-        ([0.5, 0.5, 0.6, 0.5], "win", "Ahead of KNN"),
+        ([0.5, 0.5, 0.6, 0.5], "win", "Ahead of 1 of 1."),
         ([0.7, 0.9, 0.7, 0.9], "tie", "level with KNN"),
         ([0.9, 0.9, 0.9, 0.95], "loss", "behind KNN"),
     ],
@@ -48,7 +48,8 @@ def test_wins_ties_and_losses_follow_the_interval(
     assert {one.outcome for one in found} == {outcome}
     said = "\n".join(say_all(found))
     assert words in said
-    assert f"{'wins' if outcome == 'win' else 'ties' if outcome == 'tie' else 'loses'} 5" in said
+    title = {"win": "Wins", "tie": "Ties", "loss": "Losses"}[outcome]
+    assert f"**{title}: 5**" in said
 
 
 def test_one_series_has_numbers_but_no_luck() -> None:
@@ -62,6 +63,7 @@ def test_one_series_has_numbers_but_no_luck() -> None:
     assert "place 2 of 3 methods by the mean; above it: PCA (0.700)." in said
     assert "Not ahead of the yardstick ‖x‖ (0.900)" in said
     assert "there is no interval" in said
+    assert "- **Losses: 1** (below at least one): MSL by affiliation F1 (oracle)" in said
 
 
 def test_a_yardstick_that_is_not_beaten_is_named() -> None:

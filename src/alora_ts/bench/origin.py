@@ -88,9 +88,11 @@ def _seeds(runs: list[Record]) -> str:
     by_seeds: dict[tuple[int, ...], list[str]] = {}
     for label, seeds in by_label.items():
         by_seeds.setdefault(tuple(sorted(seeds)), []).append(label)
+    if len(by_seeds) == 1:
+        return ", ".join(map(str, next(iter(by_seeds))))
     most = max(by_seeds, key=lambda seeds: len(by_seeds[seeds]))
     return "; ".join(
         f"{', '.join(map(str, seeds))} for "
-        + ("all others" if seeds == most and len(by_seeds) > 1 else ", ".join(by_seeds[seeds]))
+        + ("all others" if seeds == most else ", ".join(by_seeds[seeds]))
         for seeds in sorted(by_seeds, key=lambda seeds: (seeds == most, seeds))
     )

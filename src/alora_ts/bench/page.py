@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from alora_ts.bench.tables.significance import CRITERIA
 from alora_ts.bench.verdicts import say_all, verdicts
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
+from alora_ts.progress import Progress, Report, Step, reporting
 
 __all__ = ["write_page"]
 
@@ -37,7 +39,7 @@ _IMAGES = Path("images") / "results"
 _RANKS = "ranks-"
 
 
-def write_page(results: Sequence[Path], out: Path) -> None:
+def write_page(results: Sequence[Path], out: Path, *, progress: Progress = None) -> None:
     """Write the page, beside it one with every entity's numbers, and diagrams of ranks.
 
     Parameters
@@ -47,6 +49,8 @@ def write_page(results: Sequence[Path], out: Path) -> None:
     out : Path
         The Markdown file. "-entities" is put behind its stem for the second page; diagrams go to
         ``images/results/`` beside it, and figures found there are shown.
+    progress : bool, callable or None
+        See :mod:`alora_ts.progress`.
 
     Raises
     ------
@@ -63,7 +67,8 @@ def write_page(results: Sequence[Path], out: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise AloraError(f"cannot make the folder {folder}: {error.strerror}") from error
-    diagrams = _draw_ranks(fought, folder)
+    with reporting(progress) as report:
+        diagrams = _draw_ranks(fought, folder, report)
     by_entity = out.with_stem(f"{out.stem}-entities")
     parts = [
         "# Benchmark results",
@@ -121,16 +126,19 @@ def _sections(records: list[Record], diagrams: Iterable[Path]) -> list[str]:
     return parts
 
 
-def _draw_ranks(fought: Sequence[Arena], folder: Path) -> list[Path]:
+def _draw_ranks(fought: Sequence[Arena], folder: Path, report: Report) -> list[Path]:
     """A diagram for each plan and metric, as PNG for the page and SVG for print."""
     found = []
-    for plan in dict.fromkeys(arena.plan for arena in fought):
+    plans = list(dict.fromkeys(arena.plan for arena in fought))
+    total = len(plans) * len(CRITERIA)
+    for at, plan in enumerate(plans):
         here = [arena for arena in fought if arena.plan == plan]
-        for metric, read in CRITERIA.items():
+        for number, (metric, read) in enumerate(CRITERIA.items()):
+            report(Step("drawing", at * len(CRITERIA) + number + 1, total))
             compared = compare(here, read)
             if compared is None or len(compared.others) < 2 or len(compared.places) < 2:
                 continue
-            words = "-".join(metric.lower().replace(",", "").replace("@", "-").split())
+            words = re.sub(r"[^a-z0-9]+", "-", metric.lower()).strip("-")
             figure = draw_critical_difference(compared, title=metric)
             for kind in ("svg", "png"):
                 path = folder / f"{_RANKS}{plan}-{words}.{kind}"

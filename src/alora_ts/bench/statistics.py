@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,8 +117,11 @@ def critical_difference(entities: int, methods: int, *, alpha: float = 0.05) -> 
         raise AloraError(
             f"a critical difference needs an entity and two methods, not {entities} and {methods}"
         )
-    studentized = float(stats.studentized_range.ppf(1 - alpha, methods, np.inf))
-    return studentized / math.sqrt(2) * math.sqrt(methods * (methods + 1) / (6 * entities))
+    return (
+        _studentized(methods, alpha)
+        / math.sqrt(2)
+        * math.sqrt(methods * (methods + 1) / (6 * entities))
+    )
 
 
 def indistinguishable(ranks: ArrayLike, difference: float) -> list[tuple[int, ...]]:
@@ -226,21 +229,47 @@ def bootstrap_mean(
     drawn = _table(np.asarray(values, dtype=np.float64)[:, None])[:, 0]
     if drawn.size < 2:
         return None
-    rng = np.random.default_rng(seed)
-    means = drawn[rng.integers(0, drawn.size, (resamples, drawn.size))].mean(axis=1)
+    means = _shares(drawn.size, resamples, seed) @ drawn
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     mean = float(drawn.mean())
     # The mean of equal values may differ from each of them in the last bit.
     return Interval(mean, min(float(low), mean), max(float(high), mean))
 
 
+@lru_cache(maxsize=8)
+def _shares(size: int, resamples: int, seed: int) -> NDArray[np.float64]:
+    """How large a part each entity has of every set that is drawn, (resamples, size).
+
+    The same sets serve all methods, which compares them by the same luck.
+    """
+    drawn = np.random.default_rng(seed).integers(0, size, (resamples, size))
+    drawn += np.arange(resamples)[:, None] * size
+    counts = np.bincount(drawn.ravel(), minlength=resamples * size)
+    return counts.reshape(resamples, size) / size
+
+
+@lru_cache
+def _studentized(methods: int, alpha: float) -> float:
+    return float(stats.studentized_range.ppf(1 - alpha, methods, np.inf))
+
+
 def _signed_ranks(differences: NDArray[np.float64]) -> float:
-    if not np.any(differences):
-        return 1.0
-    with warnings.catch_warnings():
-        # scipy warns of few entities; they are few, and the p-value says so.
-        warnings.simplefilter("ignore")
-        return float(stats.wilcoxon(differences).pvalue)
+    """Wilcoxon's two-sided p, exact also with ties; differences of zero are left out.
+
+    scipy is exact without ties, and with them tries all signs one by one, which takes seconds.
+    Here the distribution of the rank sum is built rank by rank; doubled, tied ranks are whole.
+    """
+    kept = differences[differences != 0]
+    ranks = np.rint(2 * stats.rankdata(np.abs(kept))).astype(np.int64)
+    total = int(ranks.sum())
+    chance = np.zeros(total + 1)
+    chance[0] = 1.0
+    for rank in ranks:
+        chance[rank:] += chance[: total + 1 - rank].copy()
+        chance /= 2
+    positive = int(ranks[kept > 0].sum())
+    tail = chance[: min(positive, total - positive) + 1].sum()
+    return min(1.0, 2 * float(tail))
 
 
 def _table(values: ArrayLike) -> NDArray[np.float64]:

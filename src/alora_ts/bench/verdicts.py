@@ -69,39 +69,48 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
     """Markdown: first the sum, then a line for each dataset and metric."""
     if not found:
         return ["It has no complete results here, or nothing to compare them with."]
+    parts = []
     several = [one for one in found if not one.one_series]
-    single = [one for one in found if one.one_series]
-    lines = []
     if several:
-        lines.append(
-            "Over several entities a difference counts when its 95 % bootstrap interval (over "
-            "entities, of the means over seeds) does not cover 0. "
-            + _sum(several, "ahead of every compared method", "behind at least one of them")
-        )
+        parts += [
+            f"{_counted(several)} over several entities. A difference counts when its 95 % "
+            f"bootstrap interval (over entities, of the means over seeds) does not cover 0.",
+            _sum(
+                several,
+                win="ahead of every compared method",
+                tie="behind none, and level with at least one",
+                loss="behind at least one",
+            ),
+        ]
+    single = [one for one in found if one.one_series]
     if single:
-        lines.append(
-            "With one series there is no interval: only the numbers can be compared. "
-            + _sum(single, "above every compared method", "below at least one of them")
-        )
+        parts += [
+            f"{_counted(single)} on a single series, where there is no interval and only the "
+            f"numbers can be compared.",
+            _sum(single, win="above all", tie="equal to the best", loss="below at least one"),
+        ]
     for dataset in dict.fromkeys(one.dataset for one in found):
-        lines.append(f"**{dataset}**")
-        lines.append("\n".join(f"- {_say(one)}" for one in found if one.dataset == dataset))
-    return lines
+        parts.append(f"On **{dataset}**:")
+        parts.append("\n".join(f"- {_say(one)}" for one in found if one.dataset == dataset))
+    return parts
 
 
-def _sum(found: Sequence[Verdict], ahead: str, behind: str) -> str:
-    count = {kind: [one for one in found if one.outcome == kind] for kind in ("win", "tie", "loss")}
-    name = found[0].compared.ours.name
+def _counted(found: Sequence[Verdict]) -> str:
+    return f"{len(found)} {'comparison' if len(found) == 1 else 'comparisons'} (dataset by metric)"
 
-    def listed(kind: str) -> str:
-        places = "; ".join(f"{one.dataset}, {one.metric}" for one in count[kind])
-        return f" ({places})" if places else ""
 
-    return (
-        f"Of {len(found)} comparisons (dataset by metric), {name} **wins {len(count['win'])}**, "
-        f"being {ahead}{listed('win')}; **ties {len(count['tie'])}**{listed('tie')}; and **loses "
-        f"{len(count['loss'])}**, being {behind}{listed('loss')}."
-    )
+def _sum(found: Sequence[Verdict], **meaning: str) -> str:
+    lines = []
+    for word, kind in (("Wins", "win"), ("Ties", "tie"), ("Losses", "loss")):
+        those = [one for one in found if one.outcome == kind]
+        places = "; ".join(
+            f"{dataset} by {', by '.join(one.metric for one in those if one.dataset == dataset)}"
+            for dataset in dict.fromkeys(one.dataset for one in those)
+        )
+        lines.append(
+            f"- **{word}: {len(those)}** ({meaning[kind]}){': ' if places else ''}{places}"
+        )
+    return "\n".join(lines)
 
 
 def _say(one: Verdict) -> str:
@@ -116,17 +125,14 @@ def _say(one: Verdict) -> str:
         above = [other for other in methods if other.mean > compared.ours.mean]
         said += f"; above it: {_named(above)}." if above else "."
     else:
-        said += f", average rank {compared.ours.rank:.1f} of {len(compared.others) + 1}. "
-        parts = [
-            f"{words} {_named(those)}"
-            for words, those in (
-                ("Ahead of", one.those("ahead")),
-                ("level with", one.those("level")),
-                ("behind", one.those("behind")),
-            )
-            if those
-        ]
-        said += "; ".join(parts) + "." if parts else ""
+        said += (
+            f", average rank {compared.ours.rank:.1f} of {len(compared.others) + 1}. Ahead of "
+            f"{len(one.those('ahead'))} of {len(methods)}"
+        )
+        for words in ("level with", "behind"):
+            those = one.those(words.split()[0])
+            said += f"; {words} {_named(those)}" if those else ""
+        said += "."
     beaten = [
         f"{yardstick.name} ({yardstick.mean:.3f})"
         for yardstick in compared.others

@@ -14,8 +14,8 @@ from alora_ts.bench.tables.table import Cell, Row, Table
 __all__ = ["CRITERIA", "significance", "verdict"]
 
 CRITERIA: dict[str, Read] = {
-    "affiliation F1, oracle threshold": detected(BEST_F1),
-    "affiliation F1, label-free threshold": detected(GIVEN_F1),
+    "affiliation F1 (oracle)": detected(BEST_F1),
+    "affiliation F1 (label-free)": detected(GIVEN_F1),
     "AUC-PR": detected("all thresholds / AUC-PR"),
     "VUS-PR": detected("all thresholds / VUS-PR"),
     "localization HR@100": located("HR@100"),
