@@ -173,12 +173,14 @@ def _published(
     contender: Contender, metric: Metric, table: str, dataset: str, misprints: list[str]
 ) -> Cell:
     # A case of a study is known by its case, a method by its registered name.
-    row = contender.label if table.startswith("study") else contender.method
-    found = published(table, dataset, row, metric.key)
+    study = table.startswith("study")
+    found = published(table, dataset, contender.label if study else contender.method, metric.key)
     if found is None:
         return Cell()
-    digits = max(_digits(value) for value in (found.value, found.deviation) if value is not None)
-    cell = Cell(value=found.value, deviation=found.deviation, digits=digits)
+    # Those of methods have a table of their own, with ours beside them.
+    deviation = found.deviation if study else None
+    digits = max(_digits(value) for value in (found.value, deviation) if value is not None)
+    cell = Cell(value=found.value, deviation=deviation, digits=digits)
     if found.why is None:
         return cell
     misprints.append(

@@ -12,32 +12,18 @@ from alora_ts.bench.tables.table import Table
 
 __all__ = ["COSTS", "cost"]
 
+
+def _cost(title: str, name: str, digits: int, key: str = "") -> Metric:
+    return Metric(
+        title=title, read=cost_of(name), key=key, digits=digits, better=None, spread=False
+    )
+
+
 COSTS = (
-    Metric(
-        title="weights",
-        read=cost_of("learnable"),
-        key="learnable",
-        digits=0,
-        better=None,
-        spread=False,
-    ),
-    Metric(
-        title="fit s",
-        read=cost_of("fit_processor_seconds"),
-        key="fit_seconds",
-        digits=1,
-        better=None,
-        spread=False,
-    ),
-    Metric(
-        title="score ms/row",
-        read=cost_of("score_ms"),
-        key="score_ms",
-        digits=3,
-        better=None,
-        spread=False,
-    ),
-    Metric(title="peak MiB", read=cost_of("peak_mib"), digits=0, better=None, spread=False),
+    _cost("weights", "learnable", 0, "learnable"),
+    _cost("fit s", "fit_processor_seconds", 1, "fit_seconds"),
+    _cost("score ms/row", "score_ms", 3, "score_ms"),
+    _cost("peak MiB", "peak_mib", 0),
 )
 
 
