@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from concurrent.futures import Future
@@ -11,6 +12,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.api.bodies import read_row
+from alora_ts.serve.interface import Row
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.incidents import find_incident
 from alora_ts.serve.store.store import Store
@@ -23,14 +26,21 @@ def store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "s.db"))
 
 
+class Hold:
+    """Keeps the writer at work until the gate is opened."""
+
+    def __init__(self) -> None:
+        self.at_work, self.gate = threading.Event(), threading.Event()
+
+    def __call__(self, _: Connection) -> None:
+        self.at_work.set()
+        self.gate.wait()
+
+
 def test_a_write_that_fails_is_undone_alone(store: Store) -> None:
     store.writer.run(lambda c: c.execute(text("CREATE TABLE t (x INTEGER)")) and None)
-    at_work, gate = threading.Event(), threading.Event()
+    hold = Hold()
     order: list[int] = []
-
-    def wait(_: Connection) -> None:
-        at_work.set()
-        gate.wait()
 
     def insert(number: int) -> Future[None]:
         def work(connection: Connection) -> None:
@@ -40,17 +50,65 @@ def test_a_write_that_fails_is_undone_alone(store: Store) -> None:
 
         return store.writer.submit(work, lambda _: order.append(number))
 
-    store.writer.submit(wait)
-    assert at_work.wait(60)
+    store.writer.submit(hold)
+    assert hold.at_work.wait(240)
     futures = [insert(number) for number in range(6)]  # all wait, so all share a transaction
     assert store.writer.waiting() == 6
-    gate.set()
+    hold.gate.set()
     failed = [future.exception() is not None for future in futures]
     assert failed == [False, True] * 3
     assert order == [0, 2, 4]
     with store.reading() as connection:
         assert connection.scalars(text("SELECT x FROM t ORDER BY x")).all() == [0, 2, 4]
     store.close()
+
+
+def test_a_write_nobody_waits_for_any_more_is_left_out_alone(store: Store) -> None:
+    store.writer.run(lambda c: c.execute(text("CREATE TABLE t (x INTEGER)")) and None)
+    hold = Hold()
+
+    def insert(number: int) -> Future[None]:
+        statement = text(f"INSERT INTO t VALUES ({number})")
+        return store.writer.submit(lambda connection: connection.execute(statement) and None)
+
+    first = store.writer.submit(hold)
+    assert hold.at_work.wait(240)
+    waiting = [insert(number) for number in range(4)]
+    assert not first.cancel(), "its work has begun"
+    assert waiting[1].cancel()
+    assert waiting[2].cancel()
+    hold.gate.set()
+    assert first.result() is None
+    assert waiting[3].result() is None
+    # The writer works on.
+    insert(9).result()
+    with store.reading() as connection:
+        assert connection.scalars(text("SELECT x FROM t ORDER BY x")).all() == [0, 3, 9]
+    store.close()
+
+
+def test_requests_that_are_broken_off_do_not_stop_the_service(here: Plant) -> None:
+    rows = [row for row in map(read_row, plant.rows(plant.values(40))) if isinstance(row, Row)]
+
+    async def story() -> None:
+        writer = here.service.store.writer
+        hold = Hold()
+        writer.submit(hold)
+        assert await asyncio.to_thread(hold.at_work.wait, 240)
+        tasks = [
+            asyncio.create_task(here.service.accept("plant", rows[at : at + 10]))
+            for at in range(0, 40, 10)
+        ]
+        while writer.waiting() < len(tasks):
+            await asyncio.sleep(0.01)
+        tasks[1].cancel()
+        await asyncio.gather(tasks[1], return_exceptions=True)
+        hold.gate.set()
+        receipts = await asyncio.gather(tasks[0], *tasks[2:])
+        assert [receipt.accepted for receipt in receipts] == [10, 10, 10]
+
+    asyncio.run(story())
+    assert here.send(plant.rows(plant.values(40)))["accepted"] == 10
 
 
 def test_one_service_at_a_time(store: Store, tmp_path: Path) -> None:

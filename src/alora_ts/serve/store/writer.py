@@ -31,7 +31,7 @@ class Writer:
 
     Each piece of work sees what earlier ones wrote. One that raises is undone alone; the others
     of its transaction are kept. A future is resolved only after the commit, so an acknowledged
-    write survives a crash.
+    write survives a crash; one that is cancelled before its work begins writes nothing.
 
     Parameters
     ----------
@@ -94,6 +94,10 @@ class Writer:
                 return
 
     def _commit(self, jobs: list[_Job]) -> None:
+        # Whoever waited may have gone (a request that was broken off, a connector that was
+        # stopped); what is not begun by then is not written, what is begun can no longer be
+        # called off.
+        jobs = [job for job in jobs if job.future.set_running_or_notify_cancel()]
         done: list[tuple[_Job, Any]] = []
         failed: list[tuple[_Job, BaseException]] = []
         try:
