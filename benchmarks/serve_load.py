@@ -9,7 +9,8 @@ asked for every second as the dashboard does. First as fast as the service score
 faster than it scores them, so the rate is that of stored readings), then at half of that rate,
 where p50 and p99 from a row's arrival to its stored reading are read from /metrics.
 *many*: 50 sources with a model of their own each, rows to all of them at once.
-*soak*: 86,400 rows (a day at one a second) at full speed; resident memory sampled all along.
+*soak*: 86,400 rows (a day at one a second) at full speed; resident memory sampled all along. The
+command fails when memory is not flat: when it grows by more than a tenth after the first fifth.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import contextlib
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +34,13 @@ from numpy.typing import NDArray
 
 from alora_ts.files import write_atomically
 
+_FLAT = 0.1
 SETTINGS = "late_limit = 1e8\nrate_limit = 100000\n[models]\n"
 
 
 @dataclass(frozen=True)
 class Dashboard:
-    """What an open page asks for, until it is closed."""
+    """What an open page of the first source asks for, until it is closed."""
 
     url: str
     closed: threading.Event
@@ -54,11 +57,19 @@ class Dashboard:
                     return
 
     def look(self) -> None:
-        """Ask for sources and a chart every second."""
-        with httpx.Client(timeout=60) as client:
+        """Ask for the sources and for the charts of the last day every second."""
+        with httpx.Client(base_url=f"{self.url}/api/v1", timeout=60) as client:
             while not self.closed.wait(1.0):
-                sources = client.get(f"{self.url}/api/v1/sources").json()
-                client.get(f"{self.url}/api/v1/sources/{sources[0]['name']}/series?points=1000")
+                source = client.get("/sources").json()[0]
+                if source["last_time"] is None:
+                    continue
+                last = np.datetime64(source["last_time"].rstrip("Z"), "us")
+                asked = {
+                    "start": f"{last - np.timedelta64(1, 'D')}Z",
+                    "points": 1500,
+                    "signals": source["variables"][:4],
+                }
+                client.get(f"/sources/{source['name']}/series", params=asked).raise_for_status()
 
     def open(self) -> None:
         """Start both."""
@@ -113,7 +124,29 @@ def quantiles(before: dict[str, float], after: dict[str, float]) -> dict[float, 
     return found
 
 
-def measure_load(folder: Path, rows: int) -> list[str]:
+@dataclass(frozen=True)
+class Part:
+    """What a part of the benchmark found: a text, and what is wrong if anything is."""
+
+    lines: list[str]
+    fault: str | None = None
+
+
+def growth(samples: Sequence[tuple[float, float]]) -> float:
+    """By which share memory grew after the first fifth of the rows, as (rows, memory) in order.
+
+    Before that, caches fill.
+
+    Examples
+    --------
+    >>> growth([(10, 80.0), (20, 100.0), (60, 104.0), (100, 102.0)])
+    0.04
+    """
+    settled = [memory for done, memory in samples if done >= samples[-1][0] / 5]
+    return max(settled) / settled[0] - 1
+
+
+def measure_load(folder: Path, rows: int) -> Part:
     """One wide source with the dashboard open."""
     path = folder / "wide.alora"
     make_model(path, 38, window=20, pairs=512, epochs=1, epoch_windows=64)
@@ -140,16 +173,18 @@ def measure_load(folder: Path, rows: int) -> list[str]:
         wait_until_scored(service.url, rows)
         found = quantiles(before, metric(service.url, bucket))
         dashboard.closed.set()
-    return [
-        "## Load: d=38, T=20, K=512, dashboard open",
-        "",
-        f"- full speed: {rate:.0f} readings/s stored ({taken:.0f} rows/s taken in)",
-        f"- at {offered:.0f} rows/s, one row a request: p50 {found[0.5] * 1e3:.0f} ms, "
-        f"p99 {found[0.99] * 1e3:.0f} ms from arrival to stored reading",
-    ]
+    return Part(
+        [
+            "## Load: d=38, T=20, K=512, dashboard open",
+            "",
+            f"- full speed: {rate:.0f} readings/s stored ({taken:.0f} rows/s taken in)",
+            f"- at {offered:.0f} rows/s, one row a request: p50 {found[0.5] * 1e3:.0f} ms, "
+            f"p99 {found[0.99] * 1e3:.0f} ms from arrival to stored reading",
+        ]
+    )
 
 
-def measure_many(folder: Path, rows: int) -> list[str]:
+def measure_many(folder: Path, rows: int) -> Part:
     """Fifty sources at once."""
     count = 50
     settings = SETTINGS
@@ -172,15 +207,17 @@ def measure_many(folder: Path, rows: int) -> list[str]:
         wait_until_scored(service.url, each * count)
         seconds = time.monotonic() - began
         resident = psutil.Process(service.pid).memory_info().rss / 2**20
-    return [
-        "## 50 models at once: d=5, T=10",
-        "",
-        f"- {each * count:,} rows to 50 sources: {each * count / seconds:.0f} readings/s in all, "
-        f"resident memory {resident:.0f} MiB",
-    ]
+    return Part(
+        [
+            "## 50 models at once: d=5, T=10",
+            "",
+            f"- {each * count:,} rows to 50 sources: {each * count / seconds:.0f} readings/s in "
+            f"all, resident memory {resident:.0f} MiB",
+        ]
+    )
 
 
-def measure_soak(folder: Path, rows: int) -> list[str]:
+def measure_soak(folder: Path, rows: int) -> Part:
     """A day of rows as fast as they go, with the dashboard open."""
     path = folder / "soak.alora"
     make_model(path, 5, window=10, layers=1, heads=2, epochs=1, epoch_windows=64)
@@ -211,7 +248,9 @@ def measure_soak(folder: Path, rows: int) -> list[str]:
     for share in np.linspace(0.1, 1.0, 10):
         done, resident = next(sample for sample in samples if sample[0] >= share * rows)
         lines.append(f"| {done:,.0f} | {resident:.0f} |")
-    return lines
+    grown = growth(samples)
+    lines += ["", f"After the first fifth of the rows memory grew by at most {grown:.1%}."]
+    return Part(lines, f"memory grew by {grown:.1%}" if grown > _FLAT else None)
 
 
 def main() -> None:
@@ -226,13 +265,14 @@ def main() -> None:
         "many": (measure_many, 20_000),
         "soak": (measure_soak, 86_400),
     }
-    lines = list[str]()
+    lines, faults = list[str](), list[str]()
     for part in given.parts:
         measure, usual = parts[part]
         with tempfile.TemporaryDirectory(prefix="alora-load-") as folder:
-            found = [*measure(Path(folder), given.rows or usual), ""]
-        print("\n".join(found), flush=True)
-        lines += found
+            found = measure(Path(folder), given.rows or usual)
+        print("\n".join([*found.lines, ""]), flush=True)
+        lines += [*found.lines, ""]
+        faults += [found.fault] if found.fault else []
     if given.out is not None:
         rows = "" if given.rows is None else f" --rows {given.rows}"
         command = f"python -m benchmarks.serve_load --parts {' '.join(given.parts)}{rows}"
@@ -242,6 +282,8 @@ def main() -> None:
                 + "\n".join(lines),
                 encoding="utf-8",
             )
+    if faults:
+        raise SystemExit("; ".join(faults))
 
 
 if __name__ == "__main__":

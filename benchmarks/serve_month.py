@@ -59,7 +59,7 @@ def write_history(folder: Path, *, rows: int, end: int) -> None:
         )
         connection.exec_driver_sql(
             "INSERT INTO readings (source_id, time_us, score, raw, drift, rank, warm_up, detail) "
-            "VALUES (?, ?, ?, ?, 0.0, 1, 0, ?)",
+            "VALUES (?, ?, ?, ?, 1.0, 1, 0, ?)",
             [
                 (source.id, time, value, value, detail)
                 for time, value, detail in zip(moments, score[part].tolist(), details, strict=True)

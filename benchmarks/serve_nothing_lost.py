@@ -164,19 +164,17 @@ def _wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
     """Wait until nothing more is stored or scored, then read every reading back."""
     address = f"{service.url}/api/v1/sources/{source}"
     with httpx.Client(timeout=120) as client:
-        quiet, before, last = time.monotonic(), -1, None
+        quiet, before = time.monotonic(), -1
         while time.monotonic() - quiet < (2.0 if before >= count else 120.0):
-            shown = client.get(address).json()
-            rows, last = shown["rows"], shown["last_time"]
+            rows = client.get(address).json()["rows"]
             if rows != before:
                 quiet, before = time.monotonic(), rows
             time.sleep(0.2)
-        # Scoring goes in order of time, so the last row's reading comes last. It may take long
-        # after the rows are stored where the machine is busy.
-        while not client.get(f"{address}/readings", params={"start": last, "limit": 1}).json()[
-            "items"
-        ]:
+        # Scoring, also again where rows came late, may take long after the rows are stored.
+        began = time.monotonic()
+        while client.get(f"{service.url}/api/v1/health").json()["queues"]["sources_to_score"]:
             time.sleep(1.0)
+        print(f"  {source}: {rows:,} rows stored, scored {time.monotonic() - began:.0f} s later")
         return _fetch(client, f"{address}/readings")
 
 

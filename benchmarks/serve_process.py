@@ -54,14 +54,19 @@ class ServiceProcess:
         Where it keeps its files and its log.
     settings : str
         TOML, without port and folder.
+
+    Attributes
+    ----------
+    config : Path
+        The settings file.
     """
 
     def __init__(self, folder: Path, settings: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._config = folder / "serve.toml"
-        self._config.write_text(
+        self.config = folder / "serve.toml"
+        self.config.write_text(
             f'port = {self.port}\nfolder = "{folder}/data"\n{settings}', encoding="utf-8"
         )
         self._log = folder / "serve.log"
@@ -76,7 +81,7 @@ class ServiceProcess:
     def start(self, *, seconds: float = 300.0) -> None:
         """Start it and wait until it is ready."""
         run = "from alora_ts.cli.main import run; run()"
-        command = [sys.executable, "-c", run, "serve", "--config", str(self._config)]
+        command = [sys.executable, "-c", run, "serve", "--config", str(self.config)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from alora_ts.errors import AloraError, nearest
 from alora_ts.serve.settings import Settings
@@ -63,25 +63,41 @@ def read_settings(
             spoken[key] = value
     hosts = {"hosts": tuple(spoken["hosts"].split(","))} if "hosts" in spoken else {}
     given = dict(flags or {})
-    models = {**content.get("models", {}), **given.pop("models", {})}
+    flagged = given.pop("models", {})
+    models = {**content.get("models", {}), **flagged}
     together = {**content, **spoken, **hosts, **given, "models": models}
     try:
         settings = Settings.model_validate(together)
     except ValidationError as error:
         raise SettingsError(_explain(error, file, text, spoken, given)) from None
-    if file is not None:
-        # A path in a file is meant from where the file is, wherever the service is started.
-        base = file.resolve().parent
-        named = {name: base / path for name, path in content.get("models", {}).items()}
-        changes: dict[str, Any] = {"models": {**settings.models, **named, **_flagged(flags)}}
-        if "folder" in content and "folder" not in spoken and "folder" not in given:
-            changes["folder"] = base / settings.folder
-        settings = settings.model_copy(update=changes)
-    return settings
+    if file is None:
+        return settings
+    # A path in a file is meant from where the file is, wherever the service is started.
+    base = file.resolve().parent
+    elsewhere = {*spoken, *given}
+    changes: dict[str, Any] = {
+        name: _placed(getattr(settings, name), base)
+        for name in ("folder", "connect", "notify")
+        if name in content and name not in elsewhere
+    }
+    changes["models"] = {
+        name: path if name in flagged else _placed(path, base)
+        for name, path in settings.models.items()
+    }
+    if "store" in content and "store" not in elsewhere and "://" not in content["store"]:
+        changes["store"] = str(_placed(Path(content["store"]), base))
+    return settings.model_copy(update=changes)
 
 
-def _flagged(flags: Mapping[str, Any] | None) -> dict[str, Path]:
-    return {name: Path(path) for name, path in (flags or {}).get("models", {}).items()}
+def _placed(value: Any, base: Path) -> Any:
+    """The same setting with every path in it taken from ``base``."""
+    if isinstance(value, Path):
+        return base / value.expanduser()
+    if isinstance(value, tuple):
+        return tuple(_placed(each, base) for each in value)
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: _placed(each, base) for name, each in value})
+    return value
 
 
 def _simple() -> list[str]:

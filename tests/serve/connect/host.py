@@ -71,7 +71,7 @@ async def running(connector: Connector, host: MemoryHost) -> AsyncIterator[None]
             await task
 
 
-async def until(condition: Callable[[], object], *, seconds: float = 90.0) -> None:
+async def until(condition: Callable[[], object], *, seconds: float = 240.0) -> None:
     """Wait for something to become true."""
     async with asyncio.timeout(seconds):
         while not condition():

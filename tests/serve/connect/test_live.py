@@ -24,7 +24,7 @@ from tests.serve.connect.test_mqtt import publish
 from tests.serve.notify.servers import Hook, webhook
 
 NAMES = ("x0", "x1", "x2")
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 def settings(folder: Path, broker: Broker, hook: int) -> Settings:

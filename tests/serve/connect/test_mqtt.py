@@ -49,7 +49,7 @@ def publish(broker: Broker, *messages: tuple[str, str | bytes], retain: bool = F
     client.connect("127.0.0.1", broker.port)
     client.loop_start()
     for sent in [client.publish(topic, load, qos=1, retain=retain) for topic, load in messages]:
-        sent.wait_for_publish(90)
+        sent.wait_for_publish(240)
         assert sent.is_published()
     client.disconnect()
     client.loop_stop()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.serve_load import quantiles
+from benchmarks.serve_load import growth, quantiles
 from benchmarks.serve_nothing_lost import prove, table
 from benchmarks.serve_programs import find_program
 
@@ -37,3 +37,12 @@ def test_quantiles_of_a_histogram_are_those_of_the_values_within_a_bucket() -> N
     found = quantiles(before, counted(values))
     for share in (0.5, 0.99):
         assert found[share] == pytest.approx(np.quantile(values[1000:], share), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("memory", "grown"),
+    [([50, 100, 100, 100, 100], 0.0), ([50, 100, 105, 120, 110], 0.2), ([90, 80, 70, 60, 50], 0.0)],
+)
+def test_memory_counts_after_the_first_fifth(memory: list[float], grown: float) -> None:
+    samples = [(20.0 * at, each) for at, each in enumerate(memory)] + [(100.0, memory[-1])]
+    assert growth(samples) == pytest.approx(grown)

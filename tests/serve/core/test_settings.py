@@ -48,6 +48,66 @@ def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:
     assert [section.name for section in found.notify.webhook] == ["pager", "second"]
 
 
+PATHS = """\
+folder = "data"
+store = "kept/plant.db"
+
+[models]
+plant = "models/plant.alora"
+other = "/srv/other.alora"
+
+[[connect.directory]]
+name = "in"
+source = "plant"
+path = "inbox"
+
+[[connect.mqtt]]
+name = "line"
+source = "plant"
+host = "broker"
+ca_file = "ca.pem"
+username = "me"
+password_file = "~/broker.key"
+topics = [{ topic = "rows", payload = "row" }]
+
+[[notify.webhook]]
+name = "pager"
+url = "http://127.0.0.1:9/"
+secret_file = "/etc/pager.key"
+"""
+
+
+def test_paths_are_meant_from_where_the_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write(tmp_path, PATHS)
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("HOME", "/home/me")
+    found = read_settings(Path("../serve.toml"), environment={})
+    assert (found.folder, found.store) == (tmp_path / "data", str(tmp_path / "kept/plant.db"))
+    assert found.models == {
+        "plant": tmp_path / "models/plant.alora",
+        "other": Path("/srv/other.alora"),
+    }
+    assert found.connect.directory[0].path == tmp_path / "inbox"
+    broker = found.connect.mqtt[0]
+    assert (broker.ca_file, broker.password_file) == (
+        tmp_path / "ca.pem",
+        Path("/home/me/broker.key"),
+    )
+    assert broker.topics[0].topic == "rows"
+    assert found.notify.webhook[0].secret_file == Path("/etc/pager.key")
+    # What is typed is meant from where one stands, and an address is no path.
+    typed = {"models": {"plant": Path("b.alora")}, "folder": Path("d"), "store": "s.db"}
+    found = read_settings(Path("../serve.toml"), flags=typed, environment={})
+    assert (found.folder, found.store) == (Path("d"), "s.db")
+    assert found.models["plant"] == Path("b.alora")
+    write(tmp_path, 'store = "postgresql://db/alora"')
+    assert read_settings(Path("../serve.toml"), environment={}).store == "postgresql://db/alora"
+
+
 @pytest.mark.parametrize(
     ("change", "line", "what"),
     [

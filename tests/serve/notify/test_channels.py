@@ -45,7 +45,7 @@ SECRET = "correct horse"
 def hooked(port: int, **changes: Any) -> WebhookNotifier:
     url = f"http://127.0.0.1:{port}/hook?to=night"
     return WebhookNotifier(
-        WebhookSettings.model_validate({"name": "pager", "url": url, "timeout": 60, **changes})
+        WebhookSettings.model_validate({"name": "pager", "url": url, "timeout": 240, **changes})
     )
 
 
@@ -105,15 +105,15 @@ def test_mqtt_messages_arrive(tmp_path: Path) -> None:
         listener.connect("127.0.0.1", broker.port)
         listener.subscribe("alora/#", qos=1)
         listener.loop_start()
-        assert got.get(timeout=90)[0] == "ready"
-        settings = MqttOutSettings(name="bus", host="127.0.0.1", port=broker.port, timeout=60)
+        assert got.get(timeout=240)[0] == "ready"
+        settings = MqttOutSettings(name="bus", host="127.0.0.1", port=broker.port, timeout=240)
         asyncio.run(MqttNotifier(settings).notify(EVENT))
         tricky = IncidentEvent("2", "closed", {"source": "a/+#"})
         asyncio.run(MqttNotifier(settings).notify(tricky))
-        topic, body = got.get(timeout=90)
+        topic, body = got.get(timeout=240)
         assert topic == "alora/plant/incidents"
         assert json.loads(body)["incident"] == INCIDENT
-        assert got.get(timeout=90)[0] == "alora/a___/incidents"
+        assert got.get(timeout=240)[0] == "alora/a___/incidents"
         listener.disconnect()
         listener.loop_stop()
     with pytest.raises(DeliveryError, match="no broker answers"):
@@ -134,7 +134,7 @@ def test_a_broker_that_refuses_us_is_a_delivery_error(tmp_path: Path) -> None:
                 "port": broker.port,
                 "username": "me",
                 "password": "hush",
-                "timeout": 60,
+                "timeout": 240,
             }
         )
         with pytest.raises(DeliveryError, match="refused us") as caught:
@@ -152,7 +152,7 @@ def mailing(port: int, **changes: Any) -> SmtpSettings:
             "sender": "alora@example.org",
             "recipients": ["night@example.org", "day@example.org"],
             "page": "https://alora.example.org/",
-            "timeout": 90,
+            "timeout": 240,
             **changes,
         }
     )

@@ -109,7 +109,7 @@ def test_refusals_and_too_many_attempts_become_dead_letters() -> None:
 def test_a_slow_receiver_does_not_hold_up_the_others() -> None:
     class Slow(Receiver):
         async def notify(self, event: IncidentEvent) -> None:
-            await asyncio.wait_for(other.arrived.wait(), 90)
+            await asyncio.wait_for(other.arrived.wait(), 240)
             await super().notify(event)
 
     class Quick(Receiver):
