@@ -195,17 +195,17 @@ def origin_scores(
 def drift_factors(
     raw: np.ndarray, warm_up: np.ndarray, normal: np.ndarray, memory: int
 ) -> np.ndarray:
-    """The square root of how far the tenth part of the last scores lies above normal."""
+    """How many times the median of the last scores is that of normal ones, from 1 to 10."""
     if memory == 0:
         return np.ones(len(raw))
     places = np.linspace(0, 1, memory + 2)[1:-1]
     past = np.interp(places, np.linspace(0, 1, len(normal)), normal)
-    at = int(0.1 * memory)
+    at = int(0.5 * memory)
     usual = max(np.sort(past)[at], 1e-12)
     past = list(past[np.random.default_rng(0).permutation(memory)])
     factors = []
     for score, early in zip(raw, warm_up, strict=True):
-        factors.append(min(max(1.0, np.sort(past)[at] / usual) ** 0.5, 4.0))
+        factors.append(min(max(1.0, np.sort(past)[at] / usual), 10.0))
         if not early:
             past = [*past[1:], score]
     return np.array(factors)

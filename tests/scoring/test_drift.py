@@ -33,11 +33,13 @@ def test_drift_lifts_the_threshold_and_an_incident_does_not() -> None:
     level = Level(summarise(normal), memory=500)
     assert level.follow(rng.gamma(2.0, size=2000), quiet).max() < 1.3
     incident = rng.gamma(2.0, size=2000)
-    incident[1000:1300] *= 100
+    incident[1000:1100] *= 100
     level.restart()
     assert level.follow(incident, quiet).max() < 2
     level.restart()
-    assert level.follow(9 * rng.gamma(2.0, size=2000), quiet)[-1] == pytest.approx(3, rel=0.2)
+    assert level.follow(3 * rng.gamma(2.0, size=2000), quiet)[-1] == pytest.approx(3, rel=0.2)
+    level.restart()
+    assert level.follow(99 * rng.gamma(2.0, size=2000), quiet)[-1] == 10
 
 
 @pytest.mark.parametrize("normal", [(0.0,), (0.0, 0.0), (5.0,)])

@@ -38,14 +38,14 @@ def test_a_mean_never_reaches_into_warm_up_rows() -> None:
 
 
 def rule(scoring: str, smoothing: int = 1) -> ScoreRule:
-    return ScoreRule(scoring, np.array([1.0, 4.0]), cap=9.0, smoothing=smoothing)  # type: ignore[arg-type]
+    return ScoreRule(scoring, np.array([1.0, 4.0]), 9.0, smoothing, np.array([1.0, 0.5]))  # type: ignore[arg-type]
 
 
 def test_scores_by_hand() -> None:
     residual = np.array([[1.0, 2.0], [10.0, -2.0]], dtype=np.float32)
     rank = np.array([2, 3])
     np.testing.assert_allclose(rule("paper").error(residual), [[1, 4], [100, 4]])
-    np.testing.assert_allclose(rule("refined").error(residual), [[1, 1], [9, 1]])
+    np.testing.assert_allclose(rule("refined").error(residual), [[1, 0.5], [9, 0.5]])
     total = np.array([5.0, 104.0])
     np.testing.assert_allclose(rule("error").raw(total, rank, None), [5, 104])
     np.testing.assert_allclose(rule("paper", 2).raw(total, rank, None), [10, 312])

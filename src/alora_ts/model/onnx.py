@@ -99,6 +99,7 @@ def _surroundings(model: FittedModel) -> dict[str, Any]:
         "scoring": rule.scoring,
         "normal_squares": rule.scale.tolist(),
         "cap": rule.cap,
+        "weights": rule.weight.tolist(),
         "smoothing": rule.smoothing,
     }
 

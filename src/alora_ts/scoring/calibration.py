@@ -23,7 +23,11 @@ __all__ = ["Calibration", "CalibrationOptions", "calibrate"]
 _ROWS_EACH = 6000
 """Rows looked at of the training rows, spread over all of them, and of the held-back rows."""
 
-_SCALE_FLOOR = 0.3
+_RARE = 0.99
+_RARE_SQUARE = 6.635
+"""The 0.99 quantile of the square of a standard normal variable."""
+
+_LEAST_SQUARE = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ class Calibration:
     threshold : Threshold
         h2.
     rows, held_back_rows : int
-        How many rows h1 and the scales, and how many the threshold, rest on.
+        How many rows all this rests on, and how many of them training did not use.
     normal : tuple of float
         Quantiles of the raw scores the threshold rests on.
     drift_memory : int
@@ -75,13 +79,17 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """In a form JSON can hold."""
-        rule = {**asdict(self.rule), "scale": self.rule.scale.tolist()}
+        arrays = {name: getattr(self.rule, name).tolist() for name in ("scale", "weight")}
+        rule = {**asdict(self.rule), **arrays}
         return {**asdict(self), "rule": rule}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Calibration:
         """Back from :meth:`to_dict`."""
-        rule = {**saved["rule"], "scale": np.array(saved["rule"]["scale"], dtype=np.float64)}
+        scale = np.array(saved["rule"]["scale"], dtype=np.float64)
+        # Models saved before switches were weighed count all variables alike.
+        weight = np.array(saved["rule"].get("weight", np.ones_like(scale)), dtype=np.float64)
+        rule = {**saved["rule"], "scale": scale, "weight": weight}
         return cls(
             rank_level=saved["rank_level"],
             rule=ScoreRule(**rule),
@@ -129,9 +137,9 @@ def calibrate(
 
     Notes
     -----
-    h1 and the scales use both kinds of rows, because one stretch alone may be unusually quiet or of
-    one kind only. h2 uses held-back rows only: on rows the network was trained on, scores are
-    lower than they will be on new ones.
+    All of them use both kinds of rows, because one stretch alone may be unusually quiet, unusually
+    wild, or of one kind only. On rows the network was trained on scores are lower than on new ones,
+    but with as few of all windows as training draws, that matters less than the kind of stretch.
     """
     whole = plan_windows(len(values), window, segments)
     chosen = _choose(whole.ends, held_back_from)
@@ -152,17 +160,19 @@ def calibrate(
         scale=_normal_squares(residual),
         cap=options.cap,
         smoothing=options.smoothing,
+        weight=_switch_weights(values),
     )
     # The first window that ends among the held-back rows still begins before them, as in use.
     held_back = plan.ends >= held_back_from
     if not held_back.any():
         held_back[:] = True
+    total = rule.error(residual).sum(1)
     ends = plan.ends[held_back]
-    raw = rule.raw(
-        rule.error(residual[held_back]).sum(1),
-        rank[held_back],
-        None if segments is None else segments[ends],
+    following = rule.raw(
+        total[held_back], rank[held_back], None if segments is None else segments[ends]
     )
+    # Windows spread over training are no neighbours, so each stands for itself.
+    raw = np.concatenate([rule.moment(total[~held_back], rank[~held_back]), following])
     threshold = choose_threshold(
         raw,
         rule=options.threshold,
@@ -190,12 +200,28 @@ def _choose(ends: NDArray[np.intp], held_back_from: int) -> NDArray[np.intp]:
 
 
 def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean squared residual of each variable, drawn towards the mean over variables.
+    """Squared residual of each variable that counts as 1: usual on normal rows.
 
-    One stretch of normal rows says little about a variable that hardly moved in it; without the
-    floor, its first ordinary movement would outweigh all else. How large the floor should be was
-    measured: docs/quality.md.
+    That is its mean; for a variable with rare but large residuals it is higher, so that one in a
+    hundred normal rows stands out no more than if the residuals were Gaussian.
     """
-    squares: NDArray[np.float64] = np.square(residual).mean(0)
-    floor = max(_SCALE_FLOOR * float(squares.mean()), 1e-12)
-    return squares + floor
+    squares = np.square(residual)
+    rare = np.quantile(squares, _RARE, axis=0) / _RARE_SQUARE
+    normal: NDArray[np.float64] = np.maximum(np.maximum(squares.mean(0), rare), _LEAST_SQUARE)
+    return normal
+
+
+def _switch_weights(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """What each variable counts: 1, less for switches where they outnumber the measurements.
+
+    A switch has at most two values in the training data: a command, a flag, an alarm that was
+    never raised. How far it is from its expectation is not a size. A few of them among
+    measurements are evidence like any other; where nearly all variables are switches, as in a
+    spacecraft's telemetry with its commands, their combinations would drown what is measured.
+    """
+    switches = np.array([bool(np.isin(one, (one.min(), one.max())).all()) for one in values.T])
+    count = int(switches.sum())
+    balance = min(1.0, (len(switches) - count) / count) if count else 1.0
+    # Nothing but switches: then they are what there is.
+    weight = balance**2 if balance > 0 else 1.0
+    return np.where(switches, weight, 1.0)

@@ -3,16 +3,13 @@
 A system in use is rarely quite the system of the training data: after a release, a season, a
 repair, every score is a little higher, and a fixed threshold alarms at many times the rate it was
 set for. An anomaly lifts the scores of its own rows; drift lifts all of them, the lowest included.
-So the level that is followed is a low quantile of the scores of the last rows: an incident must
-fill nearly all of them before it moves. The threshold rises with the square root of the level (a
-squared residual grows with the square of the deviation), to four times its height at most: what
-lifts even the quietest rows further is no drift. It never sinks below the one that normal data
-gave.
+So the level that is followed is the median score of the last rows: an incident must fill half of
+them before it moves. The threshold rises with the level, to ten times its height at most: what
+lifts half of all rows further is no drift. It never sinks below the one that normal data gave.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
@@ -22,10 +19,10 @@ from numpy.typing import NDArray
 
 __all__ = ["Level", "summarise"]
 
-_QUANTILE = 0.1
+_QUANTILE = 0.5
 _SUMMARY = 101
 _TINY = 1e-12
-_MOST = 4.0
+_MOST = 10.0
 
 
 def summarise(scores: NDArray[np.floating]) -> tuple[float, ...]:
@@ -53,9 +50,9 @@ class Level:
     Examples
     --------
     >>> level = Level(summarise(np.linspace(1, 2, 50)), memory=10)
-    >>> factors = level.follow(np.full(30, 1.5), np.zeros(30, dtype=bool))
-    >>> round(float(factors[-1]), 2)  # a tenth of normal rows lie below 1.18
-    1.13
+    >>> factors = level.follow(np.full(30, 3.0), np.zeros(30, dtype=bool))
+    >>> round(float(factors[-1]), 2)  # half of the normal rows lie below 1.55
+    1.94
     """
 
     def __init__(self, normal: Sequence[float], *, memory: int) -> None:
@@ -77,10 +74,10 @@ class Level:
 
     @property
     def factor(self) -> float:
-        """By how much the threshold stands above its normal height: from 1 to 4."""
+        """By how much the threshold stands above its normal height: from 1 to 10."""
         if self._memory == 0:
             return 1.0
-        return min(math.sqrt(max(1.0, self._sorted[self._at] / self._usual)), _MOST)
+        return min(max(1.0, self._sorted[self._at] / self._usual), _MOST)
 
     def push(self, score: float) -> None:
         """Take one more row's raw score in and let the oldest go."""

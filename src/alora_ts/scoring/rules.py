@@ -24,19 +24,22 @@ class ScoreRule:
     scoring : {"refined", "paper", "error"}
         "paper" is AS_t = ‖y_t − ŷ_t‖² · rank (Eq. 9). "error" is its first factor alone.
         "refined" divides each variable's squared residual by ``scale``, limits it to ``cap``,
-        sums, multiplies by the rank, and takes a causal mean over ``smoothing`` rows.
+        weighs it, sums, multiplies by the rank, and takes a causal mean over ``smoothing`` rows.
     scale : ndarray of shape (d,)
-        Mean squared residual of each variable on normal rows, or ones.
+        The squared residual of each variable that is usual on normal rows, or ones.
     cap : float
         The most one variable can add at one moment.
     smoothing : int
         Rows of the causal mean, 1 for none.
+    weight : ndarray of shape (d,)
+        What each variable counts in a refined score.
     """
 
     scoring: Scoring
     scale: NDArray[np.float64]
     cap: float
     smoothing: int
+    weight: NDArray[np.float64]
 
     def error(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
         """Per-variable error (N, d): squared residual, relative to normal when refined."""
@@ -44,6 +47,7 @@ class ScoreRule:
         if self.scoring == "refined":
             squared /= self.scale
             np.minimum(squared, self.cap, out=squared)
+            squared *= self.weight
         return squared
 
     def raw(
