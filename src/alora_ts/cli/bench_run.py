@@ -161,18 +161,18 @@ def _announce(
         each = [estimate.seconds(run) for run in ahead]
         known = [one for one in each if one is not None]
         cells = [str(len([run for run in mine if run.dataset == name]) or "–") for name in datasets]
-        said = spoken(sum(known)) if len(known) == len(each) else "unknown"
-        table.add_row(label, *cells, str(len(ahead)), said)
+        long = spoken(sum(known)) if len(known) == len(each) else "unknown"
+        table.add_row(label, *cells, str(len(ahead)), long)
     console = Console(stderr=True)
     console.print(table)
     for line in _missing(expansion):
         console.print(line, markup=False, highlight=False)
     seconds, unknown = estimate.total()
-    known = [f"about {spoken(seconds / workers)} with {workers} at once"] if seconds else []
-    more = [f"{unknown} runs of unknown length"] if unknown else []
+    said = [f"about {spoken(seconds / workers)} with {workers} at once"] if seconds else []
+    said += [f"{unknown} runs of unknown length"] if unknown else []
     console.print(
         f"{len(runs)} runs, {len(runs) - len(estimate.ahead)} finished before; "
-        f"{', and '.join(known + more) or 'nothing to do'}"
+        f"{', and '.join(said) or 'nothing to do'}"
     )
 
 
