@@ -200,7 +200,7 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
     }
     truth = data.truth()
     if truth.any() and dataset != "MSL":
-        remembered = causal_mean(error, model.options.localization_memory, memory)
+        remembered = causal_mean(rule.blame(residual), model.options.localization_memory, memory)
         if variant == "window":
             located = {
                 "window": by_window(model, plain, values, borders, truth),

@@ -61,7 +61,7 @@ def diagnose(
     error = calibration.rule.error(residual)
     memory = memory_segments(borders, evidence.warm_up)
     raw = calibration.rule.raw(error.sum(1), evidence.rank, memory)
-    remembered = causal_mean(error, options.localization_memory, memory)
+    remembered = causal_mean(calibration.rule.blame(residual), options.localization_memory, memory)
     plan = plan_windows(len(values), model.window, borders)
 
     def windows_of(which: NDArray[np.intp]) -> NDArray[np.float32]:

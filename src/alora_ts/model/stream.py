@@ -64,7 +64,7 @@ class Stream:
         d = len(model.preparation.variables)
         self._ring = Ring(model.engine, window=model.window, variables=d)
         self._recent = np.zeros(model.calibration.rule.rows)
-        self._errors = np.zeros((model.options.localization_memory, d))
+        self._blames = np.zeros((model.options.localization_memory, d))
         self._level = model.calibration.level()
         self._last: NDArray[np.float64] | None = None
         self._last_time: np.datetime64 | float | None = None
@@ -188,11 +188,12 @@ class Stream:
         window: NDArray[np.float32],
     ) -> Reading:
         model, rule = self._model, self._model.calibration.rule
-        error = rule.error((taken.scaled - expected)[None])
+        residual = (taken.scaled - expected)[None]
+        error = rule.error(residual)
         now = rule.moment(error.sum(1), np.array([rank]))[0]
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, taken.full))
-        remembered = _remember(self._errors, error[0], taken.full)
+        remembered = _remember(self._blames, rule.blame(residual)[0], taken.full)
         drift = self._level.factor
         if taken.full >= 1:
             self._level.push(raw)

@@ -18,7 +18,7 @@ from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshold
 
-__all__ = ["Calibration", "CalibrationOptions", "calibrate"]
+__all__ = ["Calibration", "CalibrationOptions", "calibrate", "choose_windows"]
 
 _ROWS_EACH = 6000
 """Rows looked at of the training rows, spread over all of them, and of the held-back rows."""
@@ -142,7 +142,7 @@ def calibrate(
     but with as few of all windows as training draws, that matters less than the kind of stretch.
     """
     whole = plan_windows(len(values), window, segments)
-    chosen = _choose(whole.ends, held_back_from)
+    chosen = choose_windows(whole.ends, held_back_from)
     plan = replace(whole, ends=whole.ends[chosen], starts=whole.starts[chosen])
     residual = np.empty((len(plan.ends), values.shape[1]))
     sigma = np.empty((len(plan.ends), window), dtype=np.float32)
@@ -191,7 +191,7 @@ def calibrate(
     )
 
 
-def _choose(ends: NDArray[np.intp], held_back_from: int) -> NDArray[np.intp]:
+def choose_windows(ends: NDArray[np.intp], held_back_from: int) -> NDArray[np.intp]:
     """Which windows to look at: some that end in training rows, then the first held-back ones."""
     border = int(np.searchsorted(ends, held_back_from))
     count = min(border, _ROWS_EACH)

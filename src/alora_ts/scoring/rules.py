@@ -14,6 +14,9 @@ __all__ = ["ScoreRule", "Scoring", "causal_mean"]
 
 Scoring = Literal["refined", "paper", "error"]
 
+_BLAME_FLOOR = 0.3
+"""In multiples of the mean scale of all variables; measured in docs/quality.md."""
+
 
 @dataclass(frozen=True)
 class ScoreRule:
@@ -49,6 +52,19 @@ class ScoreRule:
             np.minimum(squared, self.cap, out=squared)
             squared *= self.weight
         return squared
+
+    def blame(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
+        """What each variable (N, d) gives a localization to go by.
+
+        As :meth:`error`, but with a floor under the scales when refined. That a variable which
+        hardly ever moves has moved says *when* very well; *which* are affected is better told by
+        sizes, and without the floor the quiet ones would always come first.
+        """
+        if self.scoring != "refined":
+            return self.error(residual)
+        squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
+        squared /= self.scale + _BLAME_FLOOR * self.scale.mean()
+        return np.minimum(squared, self.cap, out=squared) * self.weight
 
     def raw(
         self,

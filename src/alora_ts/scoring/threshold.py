@@ -20,6 +20,9 @@ __all__ = ["Threshold", "ThresholdRule", "choose_threshold"]
 ThresholdRule = Literal["tail", "quantile", "alarms-per-day"]
 
 _TAIL_SHARE = 0.05
+_COUNTABLE = 50
+"""Scores beyond the threshold that make a fit unnecessary: they can be counted."""
+
 _FEWEST_FOR_SHAPE = 30
 _FEWEST_FOR_SCALE = 5
 
@@ -63,8 +66,9 @@ def choose_threshold(
     rule : {"tail", "quantile", "alarms-per-day"}
         "quantile" takes the empirical quantile that leaves ``alarm_share`` above it. "tail" fits
         a generalised Pareto distribution to the highest 5 % and reads the same share off the fit,
-        which also works for shares the sample is too small to show. "alarms-per-day" is "tail"
-        for the share that gives so many alarming rows a day.
+        which also works for shares the sample is too small to show; where it shows them well (50
+        scores or more beyond the threshold) it counts as "quantile" does. "alarms-per-day" is
+        "tail" for the share that gives so many alarming rows a day.
     alarm_share : float
         Share of normal rows that may alarm.
     alarms_per_day : float
@@ -120,7 +124,7 @@ def _tail(scores: NDArray[np.floating], share: float) -> tuple[float, str]:
     samples cannot make a search diverge. The shape is kept between -0.5 and 0.5, where the moments
     exist.
     """
-    if share >= _TAIL_SHARE:
+    if share >= _TAIL_SHARE or share * scores.size >= _COUNTABLE:
         return _quantile(scores, share)
     if scores.min() == scores.max():
         return _all_equal(scores)
