@@ -17,6 +17,7 @@ can be read in two ways, and both are measured:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.func import functional_call, stack_module_state
 
 from alora_ts.errors import AloraError
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
@@ -46,8 +48,11 @@ OUTPUT = ((0.1, 0.9), (0.9, 0.1))
 WINDOW = 20
 SHIFT = 10.0
 SHIFTS = (2.0, 5.0, SHIFT, 20.0, 50.0)
+WHOLE_RUNS = 20
+"""At most so many with all rows as one window: each takes as long as fifty of the others."""
 
 _STEPS, _BATCH, _LEARNING_RATE = 100, 32, 0.05
+_QUERIES_AND_KEYS = "query_key_value.weight"
 
 Array = NDArray[np.float64]
 Reading = Literal["windows", "whole"]
@@ -194,19 +199,41 @@ def fixed_network(*, skip: bool, window: int, seed: int = 0) -> ALoRaT:
     return network
 
 
-def _learn_attention(network: ALoRaT, windows: Tensor, rng: np.random.Generator) -> None:
-    """Learn queries and keys to reconstruct windows (B, T, 2); all else stays as it is."""
-    learned = [layer.query_key_value.weight for layer in network.blocks]
-    adam = torch.optim.Adam(learned, lr=_LEARNING_RATE)
+def _learn_attention(
+    networks: Sequence[ALoRaT], windows: Tensor, rngs: Sequence[np.random.Generator]
+) -> None:
+    """Learn queries and keys of several networks, each from its own windows (R, B, T, 2).
+
+    Nothing passes from one network to another; they only share each step's overhead, which for
+    matrices this small is nearly all of the work.
+    """
+    weights, _ = stack_module_state(list(networks))
+    learned = {name: one for name, one in weights.items() if name.endswith(_QUERIES_AND_KEYS)}
+    for name, one in weights.items():
+        one.requires_grad_(name in learned)
+
+    def reconstruct(own: dict[str, Tensor], batch: Tensor) -> Tensor:
+        encoding = functional_call(networks[0], own, (batch,))
+        reconstruction: Tensor = encoding.reconstruction
+        return reconstruction
+
+    adam = torch.optim.Adam(list(learned.values()), lr=_LEARNING_RATE)
+    each = torch.arange(len(networks))[:, None]
+    size = min(_BATCH, windows.shape[1])
     for _ in range(_STEPS):
-        batch = windows[torch.from_numpy(rng.integers(0, len(windows), min(_BATCH, len(windows))))]
+        drawn = np.stack([rng.integers(0, windows.shape[1], size) for rng in rngs])
+        batch = windows[each, torch.from_numpy(drawn)]  # (R, B, T, 2)
         adam.zero_grad()
-        error: Tensor = (network(batch).reconstruction - batch).square().mean()
-        error.backward()  # type: ignore[no-untyped-call]
-        for weight in learned:
-            assert weight.grad is not None
-            weight.grad[4:] = 0.0  # the value matrix
+        errors = (torch.vmap(reconstruct)(weights, batch) - batch).square().mean((1, 2, 3))
+        errors.sum().backward()  # type: ignore[no-untyped-call]
+        for one in learned.values():
+            assert one.grad is not None
+            one.grad[:, 4:] = 0.0  # the value matrices
         adam.step()
+    with torch.no_grad():
+        for at, network in enumerate(networks):
+            for name, one in learned.items():
+                network.get_parameter(name).copy_(one[at])
 
 
 @torch.no_grad()
@@ -227,37 +254,51 @@ def _weights(network: ALoRaT) -> Array:
     return torch.cat([found.latent[0], found.reconstruction[0]]).double().numpy()
 
 
-def _windowed_run(skip: bool, seed: list[int]) -> tuple[Array, Array]:
-    """Moves (shifts, 4) and the course (rows, 6) of one run."""
-    rng = np.random.default_rng(seed)
-    network = fixed_network(skip=skip, window=WINDOW, seed=int(rng.integers(2**31)))
-    _learn_attention(network, _windows(two_series(shift=0.0, rng=rng)), rng)
-    healthy = two_series(shift=0.0, rng=rng)
+def _windowed_cases(skip: bool, runs: int, seed: int, report: Report) -> tuple[list[Case], Course]:
+    rngs = [np.random.default_rng([seed, run]) for run in range(runs)]
+    networks = [
+        fixed_network(skip=skip, window=WINDOW, seed=int(rng.integers(2**31))) for rng in rngs
+    ]
+    healthy = torch.stack([_windows(two_series(shift=0.0, rng=rng)) for rng in rngs])
+    _learn_attention(networks, healthy, rngs)
     rows = np.arange(WINDOW - 1, ROWS)
     inside = (rows >= START + WINDOW - 1) & (rows < END)
     outside = (rows < START) | (rows >= END + WINDOW - 1)
-    moves, course = [], np.empty((len(rows), 6))
-    for shift in SHIFTS:
-        series = healthy.copy()
-        series[START:END, 0] += np.float32(shift)
-        followed = _follow(network, _windows(series))[:, -1].double().numpy()
-        moves.append((followed[inside].mean(0) - followed[outside].mean(0)) / shift)
-        if shift == SHIFT:
-            course = np.column_stack([series[WINDOW - 1 :], followed])
-    return np.array(moves), course
+    moves, course = np.empty((runs, len(SHIFTS), 4)), np.zeros((len(rows), 6))
+    for run, (network, rng) in enumerate(zip(networks, rngs, strict=True)):
+        drawn = two_series(shift=0.0, rng=rng)
+        for at, shift in enumerate(SHIFTS):
+            series = drawn.copy()
+            series[START:END, 0] += np.float32(shift)
+            followed = _follow(network, _windows(series))[:, -1].double().numpy()
+            moves[run, at] = (followed[inside].mean(0) - followed[outside].mean(0)) / shift
+            if shift == SHIFT:
+                course += np.column_stack([series[WINDOW - 1 :], followed]) / runs
+        report(Step(f"windows, {_skips(skip)}", run + 1, runs))
+    weights = _weights(networks[0])
+    cases = [Case("windows", skip, shift, weights, moves[:, at]) for at, shift in enumerate(SHIFTS)]
+    return cases, Course(skip, rows, course[:, :2], course[:, 2:4], course[:, 4:])
 
 
-def _whole_run(skip: bool, seed: list[int]) -> Array:
-    """Moves (4,) of one run."""
-    rng = np.random.default_rng(seed)
-    network = fixed_network(skip=skip, window=ROWS, seed=int(rng.integers(2**31)))
-    window = torch.from_numpy(two_series(shift=SHIFT, rng=rng))[None]
-    _learn_attention(network, window, rng)
-    followed = _follow(network, window)[0].double().numpy()
+def _whole_case(skip: bool, runs: int, seed: int, report: Report) -> Case:
     inside = np.zeros(ROWS, dtype=bool)
     inside[START:END] = True
-    moved: Array = (followed[inside].mean(0) - followed[~inside].mean(0)) / SHIFT
-    return moved
+    moves = np.empty((runs, 4))
+    weights = np.empty(4)
+    for run in range(runs):
+        rng = np.random.default_rng([seed, run])
+        network = fixed_network(skip=skip, window=ROWS, seed=int(rng.integers(2**31)))
+        window = torch.from_numpy(two_series(shift=SHIFT, rng=rng))[None]
+        _learn_attention([network], window[None], [rng])
+        followed = _follow(network, window)[0].double().numpy()
+        moves[run] = (followed[inside].mean(0) - followed[~inside].mean(0)) / SHIFT
+        weights = _weights(network)
+        report(Step(f"whole, {_skips(skip)}", run + 1, runs))
+    return Case("whole", skip, SHIFT, weights, moves)
+
+
+def _skips(skip: bool) -> str:
+    return "with skip" if skip else "without skip"
 
 
 def run_simulation(
@@ -272,7 +313,7 @@ def run_simulation(
     seed : int
         Of all random draws.
     whole : bool
-        Also read T = 500 literally, which takes most of the time.
+        Also read T = 500 literally, in at most 20 runs: it takes most of the time.
     progress : bool, callable or None
         See :mod:`alora_ts.progress`.
 
@@ -297,31 +338,10 @@ def run_simulation(
     courses: list[Course] = []
     with use_threads(1), reporting(progress) as report:
         for skip in (False, True):
-            found = _windowed_cases(skip, runs, seed, report)
-            cases.extend(found[0])
-            courses.append(found[1])
-        for skip in (False, True) if whole else ():
-            moved = []
-            for run in range(runs):
-                moved.append(_whole_run(skip, [seed, run]))
-                report(Step(f"whole, {_skips(skip)}", run + 1, runs))
-            weights = _weights(fixed_network(skip=skip, window=ROWS))
-            cases.append(Case("whole", skip, SHIFT, weights, np.array(moved)))
+            found, course = _windowed_cases(skip, runs, seed, report)
+            cases.extend(found)
+            courses.append(course)
+        if whole:
+            fewer = min(runs, WHOLE_RUNS)
+            cases.extend(_whole_case(skip, fewer, seed, report) for skip in (False, True))
     return Simulation(runs, seed, tuple(cases), tuple(courses))
-
-
-def _windowed_cases(skip: bool, runs: int, seed: int, report: Report) -> tuple[list[Case], Course]:
-    moves = np.empty((runs, len(SHIFTS), 4))
-    course = np.zeros((ROWS - WINDOW + 1, 6))
-    for run in range(runs):
-        moves[run], one = _windowed_run(skip, [seed, run])
-        course += one / runs
-        report(Step(f"windows, {_skips(skip)}", run + 1, runs))
-    weights = _weights(fixed_network(skip=skip, window=WINDOW))
-    cases = [Case("windows", skip, shift, weights, moves[:, at]) for at, shift in enumerate(SHIFTS)]
-    rows = np.arange(WINDOW - 1, ROWS)
-    return cases, Course(skip, rows, course[:, :2], course[:, 2:4], course[:, 4:])
-
-
-def _skips(skip: bool) -> str:
-    return "with skip" if skip else "without skip"

@@ -83,7 +83,8 @@ def simulation_page(found: Simulation, *, command: str, picture: str) -> str:
             "## All 500 rows as one window",
             "Read literally (T = 500), the whole series is one window and the network learns from "
             "the very series it is shown. Now attention can look from anomalous rows at healthy "
-            "ones and back, and E and C hold only as far as it does not:",
+            "ones and back, and E and C hold only as far as it does not "
+            f"({len(whole[0].moved)} runs):",
             simulation_table(whole),
             _verdict(whole),
         ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.bench.figures.style import BLUE, GREY, HOT, PAGE, shade, styled
+from alora_ts.bench.figures.style import BLUE, GREY, HOT, PAGE, count_ranks, shade, styled
 from alora_ts.bench.figures.workshop import MissingMaterialError, Workshop
 from alora_ts.metrics.events import runs
 
@@ -165,7 +165,8 @@ def draw(material: AfterEvent) -> Figure:
         axes.axhline(fall.usual, color=GREY, linestyle=":", label="90 % of normal rows are below")
         axes.axvline(window, color=HOT, linestyle="--", label=f"T = {window} rows later")
         axes.set(title=f"{padding} padding", xlabel="rows after the event's end")
-        axes.set(xlim=(rows[0], rows[-1]), ylim=(0, None))
+        axes.set_xlim(rows[0], rows[-1])
+        count_ranks(axes)
     panels[0].set_ylabel("rank (ALoRa-T score)")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=3)

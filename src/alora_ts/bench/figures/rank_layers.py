@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.bench.figures.style import BLUE, HOT, PAGE, styled
+from alora_ts.bench.figures.style import BLUE, HOT, PAGE, count_ranks, styled
 from alora_ts.bench.figures.workshop import MissingMaterialError, Workshop, choose_ends, spectra
 from alora_ts.data.windows import window_view
 
@@ -112,7 +112,8 @@ def draw(material: RankLayers) -> Figure:
             axes.errorbar(
                 layers + move, mean, spread, color=colour, marker=mark, capsize=2, label=name
             )
-        axes.set(title=title, xlabel="layer", xticks=layers, ylim=(0, None))
+        axes.set(title=title, xlabel="layer", xticks=layers)
+        count_ranks(axes)
     panels[0].set_ylabel("rank of the attention matrix")
     panels[0].legend(loc="lower left")
     return figure

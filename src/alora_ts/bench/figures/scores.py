@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from alora_ts.bench.contestant import ALORA
 from alora_ts.bench.figures.style import BLUE, GREY, HOT, INK, PAGE, bend_scores, shade, styled
 from alora_ts.bench.figures.workshop import MissingMaterialError, Result, Workshop
-from alora_ts.errors import AloraError, nearest
+from alora_ts.errors import nearest
 from alora_ts.metrics.events import runs
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ def measure(workshop: Workshop) -> EventScores:
     Raises
     ------
     MissingMaterialError
-        When the results have no scores of at least two methods on one entity.
-    AloraError
-        When the results do not have the entity that was asked for.
+        When the results have no scores of at least two methods on one entity, or none of the
+        entity that was asked for.
     """
     by_place: dict[str, dict[str, Result]] = {}
     for result in workshop.results:
@@ -115,7 +114,9 @@ def measure(workshop: Workshop) -> EventScores:
                 rows[record.label] = result
     wanted = workshop.asked_place
     if wanted is not None and by_place and wanted not in by_place:
-        raise AloraError(f"the results have no scores of {wanted!r}{nearest(wanted, by_place)}")
+        raise MissingMaterialError(
+            f"the results have no scores of {wanted!r}{nearest(wanted, by_place)}"
+        )
     enough = {place: rows for place, rows in by_place.items() if len(rows) > 1}
     if not enough or (wanted is not None and wanted not in enough):
         raise MissingMaterialError(

@@ -33,6 +33,7 @@ __all__ = [
     "SKY",
     "bend_scores",
     "check_format",
+    "count_ranks",
     "save",
     "shade",
     "styled",
@@ -142,6 +143,14 @@ def save(figure: Figure, path: Path) -> None:
 def shade(axes: Axes, start: float, end: float, *, label: str | None = None) -> None:
     """Mark rows ``start`` to ``end`` (exclusive) as anomalous."""
     axes.axvspan(start - 0.5, end - 0.5, color=BAND, linewidth=0, zorder=0, label=label)
+
+
+def count_ranks(axes: Axes) -> None:
+    """Let the upright axis begin at 0 and name whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_ylim(0, None)
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def bend_scores(axes: Axes, top: float) -> None:
