@@ -45,7 +45,8 @@ def read_model(file: bytes) -> ALoRa:
             return model
         except ArtifactError as error:
             # The temporary place says nothing to whoever sent the bytes.
-            raise ArtifactError(str(error).replace(str(place), "the file")) from error
+            said = str(error).replace(f"the model {place}", "the file")
+            raise ArtifactError(said.replace(str(place), "the file")) from error
         except (
             ArithmeticError,
             AttributeError,

@@ -82,15 +82,10 @@ def _read(store: Store, source: Source, wanted: list[int], *, start: int, end: i
             rest = first
         else:
             level, split = (FINE, PARTS) if buckets <= _FINE_BUCKETS else (COARSE, 1)
-            found = read_summaries(
+            starts, data = read_summaries(
                 connection, source.id, level=level, start=first // width * width, end=last
             )
-            parts = unfold(
-                [row.start_us for row in found],
-                [row.data for row in found],
-                parts=split,
-                lines=wanted,
-            )
+            parts = unfold(starts, data, parts=split, lines=wanted)
             rest = max(first, begin + width)
         times, raw = np.zeros(0, np.int64), np.zeros((0, 1 + 2 * len(source.variables)))
         if rest < last:

@@ -73,11 +73,11 @@ def unfold(
         For each line, in order of time.
     """
     found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
-    sizes = {len(blob) for blob in blobs}
+    sizes = np.array(list(map(len, blobs)))
     groups = []
-    for size in sizes:
-        chosen = [at for at, blob in enumerate(blobs) if len(blob) == size]
-        whole = np.frombuffer(b"".join(blobs[at] for at in chosen), "<f8")
+    for size in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == size).tolist()
+        whole = np.frombuffer(b"".join([blobs[at] for at in chosen]), "<f8")
         groups.append(
             (
                 np.array([starts[at] for at in chosen], dtype=np.int64),

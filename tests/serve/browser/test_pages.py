@@ -42,6 +42,8 @@ def test_click_through(watched, artifacts):
     assert page.locator(".checks label").all_inner_texts()[3].strip() == "tank_level <m>"
     page.check("label:has-text('tank_level <m>') input")
     drawn(page, "[aria-label^='tank_level <m>,'] canvas")
+    page.check("label:has-text('tank, hot & deep') input")
+    drawn(page, "[aria-label^='tank, hot & deep,'] canvas")
     page.wait_for_selector("section[aria-label=Drift] .culprits, section[aria-label=Drift] .state")
     keep(watched, artifacts, "source")
 

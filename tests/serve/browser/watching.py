@@ -46,7 +46,7 @@ def open_page(browser: Any, *, width: int = 1280, dark: bool = False, **options:
         **options,
     )
     # Much more than a quiet machine needs.
-    context.set_default_timeout(90_000)
+    context.set_default_timeout(240_000)
     context.add_init_script(_LISTEN)
     watched = Watched(context.new_page())
 

@@ -24,6 +24,13 @@ def test_the_same_time_twice_in_one_request_counts_once(here: Plant) -> None:
     assert here.send([row, row]) == {"accepted": 1, "duplicates": 1, "late": 0, "rejected": []}
 
 
+def test_a_row_alone(here: Plant) -> None:
+    row = plant.rows(plant.values(1))[0]
+    for count in (1, 0):
+        answer = here.client.post("/api/v1/sources/plant/rows", json=row)
+        assert answer.json()["accepted"] == count
+
+
 def test_late_rows_are_counted_and_too_late_ones_refused(here: Plant) -> None:
     here.service.settings = here.service.settings.model_copy(update={"late_limit": 30.0})
     rows = plant.rows(plant.values(40))

@@ -49,9 +49,16 @@ _BODY: dict[str, Any] = {
         "content": {
             "application/json": {
                 "schema": {
-                    "type": "object",
-                    "required": ["rows"],
-                    "properties": {"rows": {"type": "array", "items": RowBody.model_json_schema()}},
+                    "anyOf": [
+                        {
+                            "type": "object",
+                            "required": ["rows"],
+                            "properties": {
+                                "rows": {"type": "array", "items": RowBody.model_json_schema()}
+                            },
+                        },
+                        RowBody.model_json_schema(),
+                    ]
                 },
                 "example": _EXAMPLE,
             },
@@ -68,7 +75,7 @@ _BODY: dict[str, Any] = {
     summary="Send rows",
 )
 async def send_rows(source: str, request: Request, service: ServiceHere) -> Receipt:
-    """Store rows. Sending one again is harmless: it is counted as a duplicate.
+    """Store rows, or one row alone. Sending one again is harmless: it counts as a duplicate.
 
     The answer comes when the rows are on the disk; scoring follows by itself.
     """

@@ -95,7 +95,9 @@ def get_series(
     start: StartQuery = None,
     end: EndQuery = None,
     points: Annotated[int, Query(ge=10, le=20_000)] = 1000,
-    signals: Annotated[str, Query(description="Names, comma-separated.", max_length=4000)] = "",
+    signals: Annotated[
+        list[str] | None, Query(description="Name of a signal; repeatable.", max_length=1000)
+    ] = None,
 ) -> Response:
     """Score, signals and expectations, down-sampled so that no extreme is lost."""
     known = service.sources.get(source)
@@ -103,7 +105,7 @@ def get_series(
     stop = optional_moment(end, (known.newest or 0) + 1)
     if stop < begin:
         raise DataError("`end` lies before `start`; exchange them")
-    names = [name for name in signals.split(",") if name]
+    names = list(dict.fromkeys(signals or []))
     lines = read_series(service.store, known, start=begin, end=stop, points=points, signals=names)
     return answer({"start": from_micros(begin), "end": from_micros(stop), **lines})
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, func, select
 
 from alora_ts.serve.store.cells import unpack_cells
+from alora_ts.serve.store.rows import SAME_ROW
 from alora_ts.serve.store.schema import readings, rows
 
 __all__ = ["ScoredRows", "count_since", "scored_rows"]
-
-_SAME_ROW = and_(rows.c.source_id == readings.c.source_id, rows.c.time_us == readings.c.time_us)
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def scored_rows(
     order = rows.c.time_us.desc() if newest else rows.c.time_us
     found = connection.execute(
         select(rows.c.time_us, readings.c.raw, readings.c.drift, rows.c.cells)
-        .join(readings, _SAME_ROW)
+        .join(readings, SAME_ROW)
         .where(
             rows.c.source_id == source,
             rows.c.arrived_us >= arrived,

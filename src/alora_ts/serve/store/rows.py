@@ -16,6 +16,7 @@ from alora_ts.serve.store.schema import readings, rows
 from alora_ts.serve.store.upsert import upsert
 
 __all__ = [
+    "SAME_ROW",
     "RowBlock",
     "count_rows",
     "first_time",
@@ -29,6 +30,9 @@ __all__ = [
     "rows_from",
     "save_readings",
 ]
+
+SAME_ROW = and_(rows.c.source_id == readings.c.source_id, rows.c.time_us == readings.c.time_us)
+"""What a row and its reading have in common."""
 
 _ASKED_AT_ONCE = 500
 
@@ -163,10 +167,7 @@ def raw_scores_before(
     """
     query = (
         select(readings.c.raw)
-        .join(
-            rows,
-            and_(rows.c.source_id == readings.c.source_id, rows.c.time_us == readings.c.time_us),
-        )
+        .join(rows, SAME_ROW)
         .where(
             readings.c.source_id == source,
             readings.c.time_us < end,
@@ -201,10 +202,7 @@ def read_readings(
             readings.c.detail,
             rows.c.cells,
         )
-        .join(
-            rows,
-            and_(rows.c.source_id == readings.c.source_id, rows.c.time_us == readings.c.time_us),
-        )
+        .join(rows, SAME_ROW)
         .where(
             readings.c.source_id == source,
             readings.c.time_us >= start,

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
 from alora_ts.serve.store.cells import unpack_cells, unpack_detail
-from alora_ts.serve.store.record import Record
-from alora_ts.serve.store.rows import read_readings
-from alora_ts.serve.store.schema import summaries
+from alora_ts.serve.store.rows import SAME_ROW
+from alora_ts.serve.store.schema import readings, rows, summaries
 from alora_ts.serve.store.upsert import upsert
 from alora_ts.serve.summary import COARSE, FINE, PARTS, summarise
 
@@ -22,15 +21,23 @@ def read_lines(
     connection: Connection, source: int, variables: int, *, start: int, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Times (N,) and the lines of a chart (N, 1 + 2d): score, values, expectations."""
-    found = read_readings(connection, source, start=start, end=end)
-    times = np.fromiter((row.time_us for row in found), np.int64, len(found))
-    score = np.fromiter((row.score for row in found), np.float64, len(found))
-    values = unpack_cells([row.cells for row in found], variables)
-    expected = unpack_detail([row.detail for row in found], variables)[0]
+    found = connection.execute(
+        select(readings.c.time_us, readings.c.score, readings.c.detail, rows.c.cells)
+        .join(rows, SAME_ROW)
+        .where(
+            readings.c.source_id == source,
+            readings.c.time_us >= start,
+            readings.c.time_us < end,
+        )
+        .order_by(readings.c.time_us)
+    ).all()
+    # A chart may ask for ten thousand rows many times a second: columns at once, not row by row.
+    times, score, detail, cells = zip(*found, strict=True) if found else ((), (), (), ())
     # Interleaved, so that a variable added later does not move the lines before it.
     lines = np.empty((len(found), 1 + 2 * variables))
-    lines[:, 0], lines[:, 1::2], lines[:, 2::2] = score, values, expected
-    return times, lines
+    lines[:, 0], lines[:, 1::2] = score, unpack_cells(cells, variables)
+    lines[:, 2::2] = unpack_detail(detail, variables)[0]
+    return np.array(times, dtype=np.int64), lines
 
 
 def refresh_summary(
@@ -55,9 +62,9 @@ def refresh_summary(
 
 def read_summaries(
     connection: Connection, source: int, *, level: int, start: int, end: int
-) -> Sequence[Record]:
-    """Start and data of the summaries in [start, end), in order of time."""
-    return connection.execute(
+) -> tuple[Sequence[int], Sequence[bytes]]:
+    """Starts and data of the summaries in [start, end), in order of time."""
+    found = connection.execute(
         select(summaries.c.start_us, summaries.c.data)
         .where(
             summaries.c.source_id == source,
@@ -67,6 +74,8 @@ def read_summaries(
         )
         .order_by(summaries.c.start_us)
     ).all()
+    starts, data = zip(*found, strict=True) if found else ((), ())
+    return starts, data
 
 
 def last_summary(connection: Connection, source: int) -> int | None:

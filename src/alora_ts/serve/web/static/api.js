@@ -14,8 +14,10 @@ export class ApiError extends Error {
   }
 }
 
+/** A list in the query is a parameter that is repeated. */
 function address(path, query) {
-  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const given = Object.entries(query ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))
+    .filter(([, value]) => value !== undefined && value !== null && value !== "");
   const search = new URLSearchParams(given).toString();
   return ROOT + path + (search ? `?${search}` : "");
 }

@@ -54,5 +54,6 @@ function show(first) {
 
 frame();
 addEventListener("hashchange", show);
-show(true);
+// Before the page asks for what is there, so that little can happen in between.
 live.run();
+show(true);

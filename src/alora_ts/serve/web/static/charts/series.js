@@ -47,7 +47,7 @@ export class SeriesLoader {
         signal: stop.signal,
         query: {
           start: iso(from), end: iso(to), points: Math.round(this.points() * (1 + 2 * MARGIN)),
-          signals: names.join(","),
+          signals: names,
         },
       });
       this.#loaded = { from, to, span, fresh };

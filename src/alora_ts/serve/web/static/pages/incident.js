@@ -39,7 +39,9 @@ function page(found, signal) {
       found.state === "open" ? h("span", { class: "grade open" }, "open") : null),
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
-    h("p", { class: "story lead" }, story(found)), found.origin ? began(found.origin) : null, silent ? null : feedback(found, signal));
+    h("p", { class: "story lead" }, story(found)), found.origin ? began(found.origin) : null,
+    silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
+      "It ends by itself when a value comes. What became of the connectors says the ", h("a", { href: "#/health" }, "health page"), ".") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
@@ -54,7 +56,10 @@ const around = (found) => {
 };
 
 function story(found) {
-  if (found.kind === "silence") return `No value of ${found.culprits.map(({ variable }) => variable).join(", ")} has come since ${stamp(parse(found.start))}.`;
+  if (found.kind === "silence") {
+    const since = stamp(parse(found.start));
+    return `No value of ${blame(found)} ${found.end ? `came from ${since} to ${stamp(parse(found.end))}` : `has come since ${since}`}.`;
+  }
   const first = found.culprits[0];
   const peak = `It peaked at ${times(found.peak)} the alarm level at ${stamp(parse(found.peak_time))}`;
   return first ? `${peak}; ${percent(first.share)} of it comes from ${first.variable}, ${first.direction} expectation.` : `${peak}.`;
