@@ -41,7 +41,7 @@ function page(found, signal) {
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
     h("p", { class: "story lead" }, story(found)), found.origin ? began(found.origin) : null,
     silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
-      "It ends by itself when a value comes. What became of the connectors says the ", h("a", { href: "#/health" }, "health page"), ".") : null);
+      "It ends by itself when a value comes. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
