@@ -145,7 +145,7 @@ def judge(one: Evidence, score: Array) -> tuple[float, float, float, float]:
 def scored(
     *,
     floor: float = 0.0,
-    rare: bool = True,
+    rare: bool = False,
     switches: float = 2.0,
     pooled: bool = True,
     quantile: float = 0.5,
@@ -166,8 +166,8 @@ def scored(
 
 WAYS = {
     "the default": scored(),
-    "normal errors with a floor of 0.3": scored(floor=0.3, rare=False),
-    "no floor, the mean alone": scored(rare=False),
+    "normal errors with a floor of 0.3": scored(floor=0.3),
+    "rare large errors raise the scale": scored(rare=True),
     "switches count fully": scored(switches=0.0),
     "switches count measured / switches": scored(switches=1.0),
     "level and threshold by held-back rows": scored(pooled=False),
@@ -175,6 +175,7 @@ WAYS = {
     "level by the lowest tenth": scored(quantile=0.1),
     "level by the last 500 rows": scored(memory=500),
     "level by the last 3,000 rows": scored(memory=3000),
+    "level to the power 0.8": scored(power=0.8),
 }
 
 

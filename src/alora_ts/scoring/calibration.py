@@ -23,10 +23,6 @@ __all__ = ["Calibration", "CalibrationOptions", "calibrate", "choose_windows"]
 _ROWS_EACH = 6000
 """Rows looked at of the training rows, spread over all of them, and of the held-back rows."""
 
-_RARE = 0.99
-_RARE_SQUARE = 6.635
-"""The 0.99 quantile of the square of a standard normal variable."""
-
 _LEAST_SQUARE = 1e-8
 
 
@@ -200,15 +196,14 @@ def choose_windows(ends: NDArray[np.intp], held_back_from: int) -> NDArray[np.in
 
 
 def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared residual of each variable that counts as 1: usual on normal rows.
+    """Mean squared residual of each variable on normal rows: what counts as 1.
 
-    That is its mean; for a variable with rare but large residuals it is higher, so that one in a
-    hundred normal rows stands out no more than if the residuals were Gaussian.
+    There is no floor for quiet variables. The rows come from all of training, so a variable that
+    hardly moved in them hardly moves; only one that the network follows to the last bit needs a
+    bound.
     """
-    squares = np.square(residual)
-    rare = np.quantile(squares, _RARE, axis=0) / _RARE_SQUARE
-    normal: NDArray[np.float64] = np.maximum(np.maximum(squares.mean(0), rare), _LEAST_SQUARE)
-    return normal
+    squares: NDArray[np.float64] = np.square(residual).mean(0)
+    return np.maximum(squares, _LEAST_SQUARE)
 
 
 def _switch_weights(values: NDArray[np.float32]) -> NDArray[np.float64]:

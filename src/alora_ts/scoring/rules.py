@@ -29,7 +29,7 @@ class ScoreRule:
         "refined" divides each variable's squared residual by ``scale``, limits it to ``cap``,
         weighs it, sums, multiplies by the rank, and takes a causal mean over ``smoothing`` rows.
     scale : ndarray of shape (d,)
-        The squared residual of each variable that is usual on normal rows, or ones.
+        Mean squared residual of each variable on normal rows, or ones.
     cap : float
         The most one variable can add at one moment.
     smoothing : int
