@@ -103,7 +103,7 @@ def _verdict(whole: Sequence[Case]) -> str:
         )
     said.append(
         "So the statement that E and C quantify how an anomaly spreads holds for anomalies that "
-        "last longer than the window; for shorter ones they say how much can arrive, and the "
-        "attention of the moment says how much does."
+        "last longer than the window; of shorter ones the attention of the moment decides how "
+        "much arrives."
     )
     return " ".join(said)
