@@ -10,6 +10,8 @@ import { iso, parse, stamp, when } from "../times.js";
 import { culpritCharts } from "./culprit-charts.js";
 
 const CALM = 15000;
+// Then it has more of the signs than all other signals together.
+const STANDS_OUT = 0.5;
 const ARROWS = { above: "▲", below: "▼" };
 
 export const incident = {
@@ -66,7 +68,8 @@ function story(found) {
 }
 
 const began = ({ variable, share }) => h("p", { class: "began" }, "Likely origin: ", h("b", {}, variable), ` (${percent(share)}). `,
-  h("span", { class: "soft" }, "It no longer follows from the rows before as it used to; what it reached still does."));
+  h("span", { class: "soft" }, share > STANDS_OUT ? "It no longer follows from the rows before as it used to; what it reached still does."
+    : "It stands out only a little; look at the culprits too."));
 
 function culprits(list) {
   if (!list.length) return h("p", {}, "No signal stands out.");
