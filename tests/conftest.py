@@ -7,6 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine may take any time for one example; that is no finding.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 # Tests use tiny tensors, for which a second thread costs more than it brings, above all on a busy
 # machine. Must be set before torch is imported.
