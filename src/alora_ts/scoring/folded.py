@@ -235,7 +235,8 @@ class FoldedNetwork:
         """Of all windows in rows (B + T − 1, d), each one step after the other."""
         assert self.overlap is not None
         windows = rows.unfold(0, self.overlap.window, 1).transpose(1, 2)  # (B, T, d)
-        u, attention = self._first_attention(windows)
+        u = self._neighbourhood(windows)
+        attention = self._first_attention(u)
         projected = self.overlap.combine(attention, self.overlap.project(rows))
         return self._finish(projected, _Unformed(u, attention))
 
@@ -243,14 +244,14 @@ class FoldedNetwork:
     def newest(self, window: Tensor, projected_rows: Tensor, oldest: int) -> LastRow:
         """Of one window (1, T, d), whose projected rows lie in a ring that begins at ``oldest``."""
         assert self.overlap is not None
-        u, attention = self._first_attention(window)
+        u = self.overlap.average(window)
+        attention = self._first_attention(u)
         projected = self.overlap.combine_ring(attention, projected_rows, oldest)
         return self._finish(projected, _Unformed(u, attention))
 
-    def _first_attention(self, windows: Tensor) -> tuple[Tensor, Tensor]:
-        """Neighbourhoods (B, T, d) and attention (B, T·H, T) of the first layer."""
-        u = self._neighbourhood(windows)
-        return u, attend_shared(self._narrow[0].query(u), u, causal=self._causal)
+    def _first_attention(self, u: Tensor) -> Tensor:
+        """Attention (B, T·H, T) of the first layer, from neighbourhoods (B, T, d)."""
+        return attend_shared(self._narrow[0].query(u), u, causal=self._causal)
 
     def _finish(self, projected: Tensor, narrow: _Formed | _Unformed) -> LastRow:
         """From the first wide product (B, T, ·) on; ``narrow`` holds the features before it."""

@@ -52,6 +52,10 @@ class Overlap:
         """Whether less work remains than without sharing."""
         return self.window + _TOGETHER - 1 < _WORTH * self._variables
 
+    def average(self, window: Tensor) -> Tensor:
+        """Average neighbouring rows of one window (1, T, d): u = N x."""
+        return (self._neighbours @ window[0])[None]
+
     def project(self, rows: Tensor) -> Tensor:
         """Project single rows (R, d): x W, (R, 1+H, m)."""
         return (rows @ self._by_row).view(-1, self._blocks, self._wide)

@@ -53,6 +53,9 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     array([2], dtype=int16)
     """
     matrices = attention.double()
+    if len(matrices) == 1:
+        # One matrix at a time, as in a stream, the steps around a factorisation cost more than it.
+        return _count_all(matrices, level)
     count = _count_pivots if matrices.shape[-1] < _SMALLEST else _count_few
     rank, proven = count(matrices, level)
     doubtful = ~proven
