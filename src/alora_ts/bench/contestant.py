@@ -103,8 +103,7 @@ def check_method(method: str, preset: str, parameters: Iterable[str]) -> None:
     if method == ALORA:
         from alora_ts.estimator import ALoRa
 
-        if preset not in ALORA_PRESETS:
-            raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, ALORA_PRESETS)}")
+        _settings_of(preset)
         ALoRa().set_params(**dict.fromkeys(parameters))
     elif method not in baselines.names():
         known = (ALORA, *baselines.names())
@@ -139,14 +138,19 @@ def make_contestant(
     {}
     """
     if method == ALORA:
-        if preset not in ALORA_PRESETS:
-            raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, ALORA_PRESETS)}")
+        settings = _settings_of(preset)
         published = {} if preset in {"default", "authors"} else _PUBLISHED.get(dataset, {})
-        return _OurMethod({**ALORA_PRESETS[preset], **published, **parameters, "seed": seed})
+        return _OurMethod({**settings, **published, **parameters, "seed": seed})
     if method == _ENDLESS:
         return _Endless(baselines.get(method, preset))
     seeded = {"seed": seed} if hasattr(baselines.find(method), "seed") else {}
     return _Compared(baselines.get(method, preset, dataset=dataset, **seeded, **parameters))
+
+
+def _settings_of(preset: str) -> dict[str, Any]:
+    if preset not in ALORA_PRESETS:
+        raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, ALORA_PRESETS)}")
+    return ALORA_PRESETS[preset]
 
 
 class _OurMethod:

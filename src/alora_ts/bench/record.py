@@ -11,7 +11,7 @@ from typing import Any, Literal
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
 
-__all__ = ["FORMAT", "Measurement", "Record", "read_record", "read_records", "write_record"]
+__all__ = ["FORMAT", "Case", "Measurement", "Record", "read_record", "read_records", "write_record"]
 
 FORMAT = 1
 
@@ -37,13 +37,13 @@ class Measurement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
-    """The result of a method on one entity with one seed.
+class Case:
+    """A method on one entity with one seed: what a run does, and what a record is of.
 
     Attributes
     ----------
     plan : str
-        The name of the plan it was run for.
+        The name of the plan it is run for.
     label : str
         The row in tables; the plan gives each of its methods one.
     method, preset : str
@@ -54,10 +54,49 @@ class Record:
     entity : str or None
         None for a set that is one series.
     seed : int
-    digest : str
-        Of all that decides the result; a run of another digest is not this one.
     studies : dict of str to str
         The ablations it belongs to, and which case of each it is: {"loss": "without"}.
+    """
+
+    plan: str
+    label: str
+    method: str
+    preset: str
+    parameters: dict[str, Any]
+    dataset: str
+    entity: str | None
+    seed: int
+    studies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """Dataset and entity, for people.
+
+        Examples
+        --------
+        >>> Case(
+        ...     plan="",
+        ...     label="",
+        ...     method="knn",
+        ...     preset="cpu",
+        ...     parameters={},
+        ...     dataset="SMD",
+        ...     entity="machine-1-2",
+        ...     seed=0,
+        ... ).place
+        'SMD machine-1-2'
+        """
+        return self.dataset if self.entity is None else f"{self.dataset} {self.entity}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Case):
+    """The result of a method on one entity with one seed.
+
+    Attributes
+    ----------
+    digest : str
+        Of all that decides the result; a run of another digest is not this one.
     status : {"done", "failed", "left out"}
         "left out" where the plan's method means nothing on these data.
     error : str or None
@@ -81,17 +120,8 @@ class Record:
         ``commit``.
     """
 
-    plan: str
-    label: str
-    method: str
-    preset: str
-    parameters: dict[str, Any]
-    dataset: str
-    entity: str | None
-    seed: int
     digest: str
     status: Literal["done", "failed", "left out"]
-    studies: dict[str, str] = field(default_factory=dict)
     error: str | None = None
     data: dict[str, float] = field(default_factory=dict)
     facts: dict[str, float] = field(default_factory=dict)
@@ -99,20 +129,6 @@ class Record:
     localization: dict[str, Measurement] = field(default_factory=dict)
     scores: str | None = None
     measured: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def place(self) -> str:
-        """Dataset and entity, for people.
-
-        Examples
-        --------
-        >>> Record(
-        ...     plan="", label="", method="knn", preset="cpu", parameters={}, dataset="SMD",
-        ...     entity="machine-1-2", seed=0, digest="", status="failed",
-        ... ).place
-        'SMD machine-1-2'
-        """
-        return self.dataset if self.entity is None else f"{self.dataset} {self.entity}"
 
 
 def write_record(record: Record, path: Path) -> None:

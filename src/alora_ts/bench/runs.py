@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from alora_ts.bench.contestant import check_method
 from alora_ts.bench.entities import open_entity, planned_entities
 from alora_ts.bench.plan import Plan, PlannedMethod
-from alora_ts.bench.record import FORMAT
+from alora_ts.bench.record import FORMAT, Case
 from alora_ts.errors import AloraError, DataError
 from alora_ts.progress import Progress, Step, reporting
 
@@ -20,13 +19,11 @@ __all__ = ["Expansion", "Run", "expand"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """One method on one entity with one seed.
+class Run(Case):
+    """A case to be run, and how.
 
     Attributes
     ----------
-    plan, label, method, preset, parameters, dataset, entity, seed, studies
-        As in :class:`~alora_ts.bench.record.Record`.
     needs_pairs : int or None
         See :class:`~alora_ts.bench.plan.PlannedMethod`.
     range_window : int
@@ -35,15 +32,6 @@ class Run:
         Threads it may use.
     """
 
-    plan: str
-    label: str
-    method: str
-    preset: str
-    parameters: dict[str, Any]
-    dataset: str
-    entity: str | None
-    seed: int
-    studies: dict[str, str] = field(default_factory=dict)
     needs_pairs: int | None = None
     range_window: int = 100
     threads: int = 1
@@ -52,11 +40,6 @@ class Run:
     def key(self) -> str:
         """Where its files lie below ``runs/`` and ``scores/``, without the ending."""
         return f"{self.dataset}/{self.entity or 'whole'}/{self.label}-{self.seed}"
-
-    @property
-    def place(self) -> str:
-        """Dataset and entity, for people."""
-        return self.dataset if self.entity is None else f"{self.dataset} {self.entity}"
 
     @property
     def digest(self) -> str:
