@@ -19,6 +19,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# Here tests talk to browsers, brokers, databases and processes of their own in real time, and a
+# machine that stands still for a while can break any of them. They get a second and a third try,
+# which the summary names; what is wrong fails three times.
+REAL_TIME = tuple(REPOSITORY / "tests" / name for name in ("bench", "cli", "fleet", "serve"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in REAL_TIME):
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
+
 
 def data_root() -> Path | None:
     """The folder with SMD/, ASD/, MSL/: ALORA_TS_DATA, or ../shared/data beside the repository."""
