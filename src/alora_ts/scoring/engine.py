@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.rank import count_rank
+from alora_ts.scoring.runtime import Runtime
 from alora_ts.threads import use_threads
 
 __all__ = ["Engine", "WindowChunk"]
@@ -72,7 +74,8 @@ class Engine:
     Notes
     -----
     Networks of the default kind run folded (:mod:`alora_ts.scoring.folded`), all others as they
-    are. Both give the same numbers up to rounding.
+    are. Where ONNX Runtime is installed it runs the folded ones (:mod:`alora_ts.scoring.runtime`),
+    except for windows in a row that share work. All give the same numbers up to rounding.
     """
 
     def __init__(self, network: ALoRaT, device: torch.device | None = None) -> None:
@@ -85,12 +88,19 @@ class Engine:
         """Whether the network runs on the processor."""
         return self._device.type == "cpu"
 
+    @cached_property
+    def runtime(self) -> Runtime | None:
+        """The folded network in ONNX Runtime, where that is possible; made at its first use."""
+        if self.folded is None or not (self.on_processor and Runtime.installed()):
+            return None
+        return Runtime(self.folded, variables=self._network.variables)
+
     @torch.no_grad()
     def last_rows(self, windows: Tensor) -> tuple[Tensor, Tensor]:
         """Expected last rows (B, d) and last mean attention (B, T, T) of windows (B, T, d)."""
         windows = windows.to(self._device)
         if self.folded is not None:
-            last = self.folded(windows)
+            last = (self.runtime or self.folded)(windows)
             return last.expected.cpu(), last.attention.cpu()
         encoding = self._network(windows)
         return encoding.reconstruction[:, -1].cpu(), encoding.attention[-1].cpu()

@@ -7,9 +7,9 @@ constant, where the features f are narrower than Z's D columns as long as possib
 
 * at first f is the window after the embedding's moving average, d columns (m·d with learned lags);
 * a layer on few features forms its scores as f A_h fᵀ, with A_h = W_Q W_Kᵀ, and only appends S_h f
-  to the features (:class:`_Mixing`);
+  to the features (:class:`Mixing`);
 * a layer on many features takes queries, keys, values and what the next layer needs of f from one
-  product (:class:`_Valued`); the layer before the last leaves the last one's queries and keys;
+  product (:class:`Valued`); the layer before the last leaves the last one's queries and keys;
 * of the last layer only the last row's values are needed, and they go straight to the d
   reconstructed series.
 
@@ -32,7 +32,7 @@ from alora_ts.network.embedding import pad_time
 from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
 from alora_ts.scoring.overlap import Overlap
 
-__all__ = ["FoldedNetwork", "LastRow"]
+__all__ = ["Affine", "FoldedNetwork", "LastRow"]
 
 
 @dataclass(frozen=True)
@@ -52,45 +52,46 @@ class LastRow:
 
 
 @dataclass(frozen=True)
-class _Affine:
+class Affine:
     """x ↦ x·weight + bias, on the last axis."""
 
     weight: Tensor
     bias: Tensor
 
     def __call__(self, x: Tensor) -> Tensor:
+        """Map x of any leading shape."""
         flat = torch.addmm(self.bias, x.reshape(-1, x.shape[-1]), self.weight)
         return flat.view(*x.shape[:-1], -1)
 
-    def after(self, first: Tensor, bias: Tensor) -> _Affine:
+    def after(self, first: Tensor, bias: Tensor) -> Affine:
         """The map applied to x·first + bias, as one map."""
-        return _Affine(first @ self.weight, bias @ self.weight + self.bias)
+        return Affine(first @ self.weight, bias @ self.weight + self.bias)
 
 
 @dataclass(frozen=True)
-class _Mixing:
+class Mixing:
     """A layer whose heads mix the features themselves: f becomes [f, S_1 f, …, S_H f].
 
     Attributes
     ----------
     heads : int
-    query : _Affine
+    query : Affine
         From f to f A_h of all heads, (B, T, H·n).
     """
 
     heads: int
-    query: _Affine
+    query: Affine
 
 
 @dataclass(frozen=True)
-class _Valued:
+class Valued:
     """A layer with values of its own.
 
     Attributes
     ----------
     heads, inner : int
         H and H·(D/H).
-    joint : _Affine
+    joint : Affine
         From f to [queries, keys, values, carry].
     mix : Tensor of shape (inner, carry)
         Adds what the heads mixed to the carry: the next layer's input, or the last layer's
@@ -99,7 +100,7 @@ class _Valued:
 
     heads: int
     inner: int
-    joint: _Affine
+    joint: Affine
     mix: Tensor
 
 
@@ -136,19 +137,41 @@ class FoldedNetwork:
     ----------
     network : ALoRaT
         Of the kind :meth:`fits` accepts. Later changes to its weights are not seen.
+
+    Attributes
+    ----------
+    window : int
+        T.
+    causal : bool
+        Whether later steps are masked.
+    neighbours : list of tensors of shape (T, T)
+        What makes the first features of a window: their sum over the neighbouring rows, or with
+        learned lags one matrix a lag.
+    narrow, wide : list
+        The layers before the last, first those on few features.
+    heads, last_inner : int
+        Of the last layer: H and H·(D/H).
+    decode : Affine
+        From what the last row sees, (1+H) times all features, to the d series.
+    overlap : Overlap or None
+        What windows in a row have in common, where it pays to use it.
     """
 
     def __init__(self, network: ALoRaT) -> None:
         self._embed = network.embed
-        self._causal = network.architecture.causal
+        self.window = network.architecture.window
+        self.causal = network.architecture.causal
         # With one kernel for all lags the lags are summed first; otherwise they stand side by side.
         self._average = getattr(network.embed, "kernel", None) == "average"
-        self._narrow: list[_Mixing] = []
-        self._wide: list[_Valued] = []
-        self._query_key: _Affine | None = None
+        steps = torch.eye(self.window, device=network.decode.weight.device)
+        lags = 1 if self._average else network.embed.width
+        self.neighbours = list(self._neighbourhood(steps[None])[0].chunk(lags, dim=1))
+        self.narrow: list[Mixing] = []
+        self.wide: list[Valued] = []
+        self._query_key: Affine | None = None
         with torch.no_grad():
             self._fold(network)
-            self.overlap = self._share(network)
+            self.overlap = self._share()
 
     def _fold(self, network: ALoRaT) -> None:
         lags = network.embed.lag_weights()
@@ -161,37 +184,38 @@ class FoldedNetwork:
             per_head = layer.value_weights()  # (H, D, D)
             constant = _constant_after(layer, constant)
             if len(basis) * (1 + layer.heads) <= width:
-                self._narrow.append(_Mixing(layer.heads, _bilinear(projection, layer.heads)))
+                self.narrow.append(Mixing(layer.heads, _bilinear(projection, layer.heads)))
                 basis = torch.cat([basis, *(basis @ each for each in per_head)])
                 continue
             project = layer.project.weight.T  # (inner, D)
             if layer is before[-1]:
                 inner = last.project.in_features
                 following = _scaled_projection(last)
-                following = _Affine(following.weight[:, : 2 * inner], following.bias[: 2 * inner])
+                following = Affine(following.weight[:, : 2 * inner], following.bias[: 2 * inner])
                 carry, mix = following.after(basis, constant), project @ following.weight
                 basis = torch.cat([basis, project])
             else:
-                carry, mix = _Affine(basis, torch.zeros_like(constant)), project
+                carry, mix = Affine(basis, torch.zeros_like(constant)), project
                 basis = torch.eye(width, dtype=basis.dtype, device=basis.device)
             inner = layer.project.in_features
             # The constant holds what the values' bias adds; here it would count twice.
             projection.bias[2 * inner :] = 0
-            joint = _Affine(
+            joint = Affine(
                 torch.cat([projection.weight, carry.weight], 1),
                 torch.cat([projection.bias, carry.bias]),
             )
-            self._wide.append(_Valued(layer.heads, inner, joint, mix))
-        if not self._wide:
+            self.wide.append(Valued(layer.heads, inner, joint, mix))
+        if not self.wide:
             inner = last.project.in_features
             projection = _scaled_projection(last).after(basis, constant)
-            self._query_key = _Affine(
+            self._query_key = Affine(
                 projection.weight[:, : 2 * inner], projection.bias[: 2 * inner]
             )
-        self._heads = last.heads
+        self.heads = last.heads
+        self.last_inner = last.project.in_features
         decode = network.decode.weight.T  # (D, d)
         decoded = [basis @ decode, *(basis @ (each @ decode) for each in last.value_weights())]
-        self._decode = _Affine(torch.cat(decoded), network.decode(_constant_after(last, constant)))
+        self.decode = Affine(torch.cat(decoded), network.decode(_constant_after(last, constant)))
 
     @staticmethod
     def fits(network: ALoRaT) -> bool:
@@ -200,23 +224,20 @@ class FoldedNetwork:
         plain = how.skip and not (how.feed_forward or how.time_norm or how.positional)
         return plain and how.activation == "none"
 
-    def _share(self, network: ALoRaT) -> Overlap | None:
+    def _share(self) -> Overlap | None:
         """What overlapping windows have in common, where using it saves work."""
-        how = network.architecture
-        if len(self._narrow) != 1 or not self._average:
+        if len(self.narrow) != 1 or not self._average:
             return None
-        first = self._first
-        steps = torch.eye(how.window, device=first.weight.device)
-        neighbours = self._neighbourhood(steps[None])[0]
-        heads = self._narrow[0].heads
+        first, neighbours = self.first, self.neighbours[0]
+        heads = self.narrow[0].heads
         overlap = Overlap(first.weight, first.bias, neighbours=neighbours, heads=heads)
         return overlap if overlap.pays else None
 
     @property
-    def _first(self) -> _Affine:
+    def first(self) -> Affine:
         """The first product that leaves the narrow features."""
-        if self._wide:
-            return self._wide[0].joint
+        if self.wide:
+            return self.wide[0].joint
         assert self._query_key is not None
         return self._query_key
 
@@ -224,11 +245,11 @@ class FoldedNetwork:
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
         f = self._neighbourhood(windows)
-        for layer in self._narrow:
-            attention = attend_shared(layer.query(f), f, causal=self._causal)  # (B, T·H, T)
+        for layer in self.narrow:
+            attention = attend_shared(layer.query(f), f, causal=self.causal)  # (B, T·H, T)
             mixed = torch.bmm(attention, f).view(*f.shape[:2], -1)  # (B, T, H·n)
             f = torch.cat([f, mixed], dim=-1)
-        return self._finish(self._first(f), _Formed(f))
+        return self._finish(self.first(f), _Formed(f))
 
     @torch.no_grad()
     def consecutive(self, rows: Tensor) -> LastRow:
@@ -251,28 +272,28 @@ class FoldedNetwork:
 
     def _first_attention(self, u: Tensor) -> Tensor:
         """Attention (B, T·H, T) of the first layer, from neighbourhoods (B, T, d)."""
-        return attend_shared(self._narrow[0].query(u), u, causal=self._causal)
+        return attend_shared(self.narrow[0].query(u), u, causal=self.causal)
 
     def _finish(self, projected: Tensor, narrow: _Formed | _Unformed) -> LastRow:
         """From the first wide product (B, T, ·) on; ``narrow`` holds the features before it."""
         features: tuple[_Formed | _Unformed, ...] = (narrow,)
-        for number, layer in enumerate(self._wide):
+        for number, layer in enumerate(self.wide):
             own, carry = projected[..., : 3 * layer.inner], projected[..., 3 * layer.inner :]
-            attention = attend_heads(own, layer.heads, layer.inner, causal=self._causal)
+            attention = attend_heads(own, layer.heads, layer.inner, causal=self.causal)
             mixed = mix_heads(attention, own[..., 2 * layer.inner :])  # (B, T, inner)
             carry = torch.addmm(carry.flatten(0, 1), mixed.flatten(0, 1), layer.mix).view_as(carry)
-            if number + 1 == len(self._wide):
+            if number + 1 == len(self.wide):
                 projected, features = carry, (*features, _Formed(mixed))
             else:
-                projected, features = self._wide[number + 1].joint(carry), (_Formed(carry),)
+                projected, features = self.wide[number + 1].joint(carry), (_Formed(carry),)
         inner = projected.shape[-1] // 2
-        attention = attend_heads(projected, self._heads, inner, causal=self._causal)
+        attention = attend_heads(projected, self.heads, inner, causal=self.causal)
         # Of the last layer: the last row itself, then what each head gathers for it.
         itself = torch.zeros_like(attention[0, :, :1, :])
         itself[..., -1] = 1
         rows = torch.cat([itself, attention[:, :, -1].transpose(0, 1)], dim=1)  # (B, 1+H, T)
         seen = torch.cat([each.gathered(rows) for each in features], dim=-1)
-        return LastRow(self._decode(seen.flatten(1)), attention.mean(0))
+        return LastRow(self.decode(seen.flatten(1)), attention.mean(0))
 
     def _neighbourhood(self, windows: Tensor) -> Tensor:
         """The rows that feed one embedded row: their sum, or side by side with learned lags."""
@@ -283,22 +304,22 @@ class FoldedNetwork:
         return torch.stack(lags).sum(0) if self._average else torch.cat(lags, dim=-1)
 
 
-def _scaled_projection(layer: ALoRaLayer) -> _Affine:
+def _scaled_projection(layer: ALoRaLayer) -> Affine:
     """Queries, keys and values of a layer; the queries already hold the scores' scale."""
     inner = layer.project.in_features
     scale = layer.project.weight.new_ones(3 * inner)
     scale[:inner] = (inner // layer.heads) ** -0.5
-    return _Affine(layer.query_key_value.weight.T * scale, layer.query_key_value.bias * scale)
+    return Affine(layer.query_key_value.weight.T * scale, layer.query_key_value.bias * scale)
 
 
-def _bilinear(projection: _Affine, heads: int) -> _Affine:
+def _bilinear(projection: Affine, heads: int) -> Affine:
     """From f to the left side of f A_h fᵀ, for all heads."""
     n, inner = len(projection.weight), projection.weight.shape[1] // 3
     query = torch.cat([projection.weight[:, :inner], projection.bias[None, :inner]])
     query = query.view(n + 1, heads, -1).transpose(0, 1)  # (H, n+1, D/H)
     key = projection.weight[:, inner : 2 * inner].reshape(n, heads, -1).permute(1, 2, 0)
     product = torch.bmm(query, key).transpose(0, 1).reshape(n + 1, -1)  # (n+1, H·n)
-    return _Affine(product[:-1], product[-1])
+    return Affine(product[:-1], product[-1])
 
 
 def _constant_after(layer: ALoRaLayer, constant: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """The stream engine: one row in, what the network says of the window that ends at it.
 
-Two rings and nothing else, allocated once. The ring of rows is written twice, T places apart, so
-that every window lies in one piece. Where overlapping windows share work
+Rings and nothing else, allocated once. The ring of rows is written twice, T places apart, so that
+every window lies in one piece. ONNX Runtime looks at it where it is installed
+(:mod:`alora_ts.scoring.runtime`). Without it, where overlapping windows share work
 (:mod:`alora_ts.scoring.overlap`), a second ring holds the projections of the last T rows: a new row
 is projected once and serves the T windows it will be part of.
 """
@@ -38,8 +39,9 @@ class Ring:
         self._tensor = torch.from_numpy(self._rows)
         self._place = 0
         folded = engine.folded
+        shared = folded is not None and folded.overlap is not None and engine.runtime is None
         # On a GPU the rows would travel twice; there the window is looked at as a whole.
-        shared = folded is not None and folded.overlap is not None and engine.on_processor
+        shared = shared and engine.on_processor
         self._folded = folded if shared else None
         self._projected: Tensor | None = None
         if self._folded is not None and self._folded.overlap is not None:
