@@ -28,8 +28,9 @@ def test_parts_give_the_gradient_of_the_whole_batch(count: int, penalty: str) ->
 
 
 def test_the_number_of_threads_does_not_change_a_single_bit() -> None:
-    network = build(3, 60, heads=4)
-    windows = torch.randn(32, 7, 3)
+    # Large enough for the products to be worth a second thread.
+    network = build(12, 256, heads=8, window=20)
+    windows = torch.randn(32, 20, 12)
     found = []
     for threads in (1, 2):
         with use_threads(threads):

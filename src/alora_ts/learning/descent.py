@@ -3,17 +3,19 @@
 A batch is always cut into the same parts, whatever the number of threads, and each part is
 computed by one thread from beginning to end. So the cores never wait for each other inside a
 product, LAPACK's batched calls use all of them, and a fit gives the same weights with one thread as
-with two.
+with two. What depends on the weights alone (:class:`~alora_ts.learning.encode.Folds`) is computed
+once; the parts give its gradient, and the sum of theirs goes on to the weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
 
+from alora_ts.learning.encode import Folds, fold
 from alora_ts.learning.loss import Loss, objective
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.network import ALoRaT
@@ -47,28 +49,33 @@ def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
     # no use for parts.
     whole = len(windows) < _FEWEST or options.penalty == "authors" or windows.is_cuda
     parts = [windows] if whole else list(windows.chunk(_PARTS))
-    parameters = list(network.parameters())
-
-    def run(part: Tensor) -> tuple[Loss, tuple[Tensor | None, ...]]:
-        loss = objective(network, part, options)
-        if not torch.isfinite(loss.total):
-            return loss, ()
-        return loss, torch.autograd.grad(loss.total, parameters, allow_unused=True)
-
-    threads = min(len(parts), torch.get_num_threads())
-    results: Iterable[tuple[Loss, tuple[Tensor | None, ...]]]
-    if threads == 1:
-        results = map(run, parts)
-    else:
-        with use_threads(1), ThreadPoolExecutor(threads) as pool:
-            results = list(pool.map(run, parts))
-    losses, gradients = zip(*results, strict=True)
     shares = [len(part) / len(windows) for part in parts]
-    loss = _mean(losses, shares)
-    if torch.isfinite(loss.total):
-        for parameter, *by_part in zip(parameters, *gradients, strict=True):
-            parameter.grad = _weighted(by_part, shares)
+    threads = min(len(parts), torch.get_num_threads())
+    with use_threads(1):
+        folds = fold(network)
+        cut = None if folds is None else Folds(*(_leaf(each) for each in folds.tensors()))
+        leaves = [*network.parameters(), *(() if cut is None else cut.tensors())]
+
+        def run(part: Tensor, share: float) -> tuple[Loss, tuple[Tensor | None, ...]]:
+            loss = objective(network, part, options, folds=cut)
+            if not torch.isfinite(loss.total):
+                return loss, ()
+            return loss, torch.autograd.grad(share * loss.total, leaves, allow_unused=True)
+
+        with ThreadPoolExecutor(threads) as pool:
+            losses, gradients = zip(*pool.map(run, parts, shares), strict=True)
+        loss = _mean(losses, shares)
+        if torch.isfinite(loss.total):
+            for leaf, *by_part in zip(leaves, *gradients, strict=True):
+                leaf.grad = _sum(by_part)
+            if folds is not None and cut is not None:
+                torch.autograd.backward(folds.tensors(), [each.grad for each in cut.tensors()])
     return loss
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    """The same numbers as the start of a graph of their own."""
+    return tensor.detach().requires_grad_()
 
 
 def _mean(losses: tuple[Loss, ...], shares: list[float]) -> Loss:
@@ -81,9 +88,9 @@ def _mean(losses: tuple[Loss, ...], shares: list[float]) -> Loss:
     return Loss(term("total"), term("error"), term("penalty"), term("squares"))
 
 
-def _weighted(gradients: list[Tensor | None], shares: list[float]) -> Tensor | None:
-    total: Tensor | None = None
-    for gradient, share in zip(gradients, shares, strict=True):
-        if gradient is not None:
-            total = gradient * share if total is None else total.add_(gradient, alpha=share)
-    return total
+def _sum(gradients: list[Tensor | None]) -> Tensor | None:
+    """The sum of the parts' gradients, in the first one's place; None for an unused parameter."""
+    used = [gradient for gradient in gradients if gradient is not None]
+    for gradient in used[1:]:
+        used[0].add_(gradient)
+    return used[0] if used else None

@@ -8,10 +8,13 @@ dimensions where d would do:
   u A_h uᵀ with A_h = W_e W_Q W_Kᵀ W_eᵀ, and its heads mix u;
 * what the last layer adds to Z is only ever decoded, so its values go to d series directly.
 
-The folded matrices are formed anew in each step; they are small products beside the batch.
+The folded matrices (:class:`Folds`) are small products beside a batch. They are formed anew in each
+step, once for all parts of its batch.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -20,10 +23,57 @@ from alora_ts.network import ALoRaT, Encoding
 from alora_ts.network.attention import ALoRaLayer, attend
 from alora_ts.network.embedding import pad_time
 
-__all__ = ["encode"]
+__all__ = ["Folds", "encode", "fold"]
 
 
-def encode(network: ALoRaT, windows: Tensor, *, per_head: bool = False) -> Encoding:
+@dataclass(frozen=True)
+class Folds:
+    """The products of weights alone, n being the features of u.
+
+    Attributes
+    ----------
+    scores : Tensor of shape (n + 1, H·n)
+        Layer 1: from u, and its bias in the last row, to u A_h of all heads.
+    output : Tensor of shape ((1+H)·n, D)
+        Layer 1: from [u, S_1 u, …, S_H u] to Z^(1).
+    constant : Tensor of shape (D,)
+        Layer 1: what its biases add to Z^(1).
+    last : Tensor of shape (D, 2·inner + H·d + d)
+        Last layer: queries, keys, each head's values as d series, and the decoded input.
+    decoded : Tensor of shape (d,)
+        Last layer: what its biases add to the reconstruction.
+    """
+
+    scores: Tensor
+    output: Tensor
+    constant: Tensor
+    last: Tensor
+    decoded: Tensor
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All of them, in order."""
+        return (self.scores, self.output, self.constant, self.last, self.decoded)
+
+
+def fold(network: ALoRaT) -> Folds | None:
+    """The folded matrices of a network, with their gradients' way back; None if it has none.
+
+    Examples
+    --------
+    >>> from alora_ts.network import Architecture
+    >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
+    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
+    >>> [tuple(each.shape) for each in fold(network).tensors()]
+    [(5, 8), (12, 48), (48,), (48, 108), (4,)]
+    """
+    if not _foldable(network):
+        return None
+    return Folds(*_fold_first(network), *_fold_last(network))
+
+
+def encode(
+    network: ALoRaT, windows: Tensor, *, folds: Folds | None = None, per_head: bool = False
+) -> Encoding:
     """Reconstruct windows of shape (B, T, d), as ``network(windows, per_head=per_head)`` does.
 
     Parameters
@@ -31,6 +81,8 @@ def encode(network: ALoRaT, windows: Tensor, *, per_head: bool = False) -> Encod
     network : ALoRaT
         Of any kind; kinds that cannot be folded run as they are.
     windows : Tensor of shape (B, T, d)
+    folds : Folds, optional
+        What :func:`fold` gives, when it is there already.
     per_head : bool
         Also give each head's matrices.
 
@@ -49,16 +101,17 @@ def encode(network: ALoRaT, windows: Tensor, *, per_head: bool = False) -> Encod
     >>> torch.allclose(folded.reconstruction, plain.reconstruction, atol=1e-5)
     True
     """
-    if not _foldable(network):
+    folds = fold(network) if folds is None else folds
+    if folds is None:
         plain: Encoding = network(windows, per_head=per_head)
         return plain
-    first, *middle, last = network.blocks
-    z, attention = _first_layer(network, first, windows)
+    _, *middle, last = network.blocks
+    z, attention = _first_layer(network, folds, windows)
     heads = [attention]
     for layer in middle:
         z, attention = layer(z)
         heads.append(attention)
-    reconstruction, attention = _last_layer(network, last, z)
+    reconstruction, attention = _last_layer(last, folds, z)
     heads.append(attention)
     means = tuple(each.mean(1) for each in heads)
     return Encoding(reconstruction, means, tuple(heads) if per_head else None)
@@ -80,17 +133,11 @@ def _average(network: ALoRaT) -> bool:
     return getattr(network.embed, "kernel", None) == "average"
 
 
-def _first_layer(network: ALoRaT, layer: ALoRaLayer, windows: Tensor) -> tuple[Tensor, Tensor]:
-    """Z^(1) (B, T, D) and the attention (B, H, T, T) of the embedding and the first layer."""
-    batch, steps, _ = windows.shape
-    width = network.embed.width
-    padded = pad_time(windows, width, network.embed.padding)
-    lags = [padded[:, lag : lag + steps] for lag in range(width)]
-    weights = network.embed.lag_weights()
-    if _average(network):
-        u, basis = torch.stack(lags).sum(0), weights[0]  # (B, T, n), (n, D)
-    else:
-        u, basis = torch.cat(lags, dim=-1), weights.flatten(0, 1)
+def _fold_first(network: ALoRaT) -> tuple[Tensor, Tensor, Tensor]:
+    """Scores, output and constant of the embedding and the first layer."""
+    layer = network.blocks[0]
+    lags = network.embed.lag_weights()
+    basis = lags[0] if _average(network) else lags.flatten(0, 1)  # (n, D)
     n = len(basis)
     joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
     inner = layer.project.in_features
@@ -98,41 +145,57 @@ def _first_layer(network: ALoRaT, layer: ALoRaLayer, windows: Tensor) -> tuple[T
     query, key, value = per_head
     query_bias = bias[:inner].view(layer.heads, 1, -1)
     # A bias on the keys adds one number to a whole row of scores: the softmax cancels it.
-    left = torch.cat([query, query_bias], dim=1) @ key.transpose(1, 2)  # (H, n+1, n)
-    left = (left * query.shape[-1] ** -0.5).transpose(0, 1).reshape(n + 1, -1)  # (n+1, H·n)
-    scores = (u @ left[:-1] + left[-1]).view(batch, -1, n) @ u.transpose(1, 2)  # (B, T·H, T)
-    if layer.causal:
+    scores = torch.cat([query, query_bias], dim=1) @ key.transpose(1, 2)  # (H, n+1, n)
+    scores = (scores * query.shape[-1] ** -0.5).transpose(0, 1).reshape(n + 1, -1)
+    project = layer.project.weight.T.view(layer.heads, -1, layer.project.out_features)
+    output = torch.cat([basis, (value @ project).flatten(0, 1)])
+    return scores, output, layer.project(bias[2 * inner :])
+
+
+def _fold_last(network: ALoRaT) -> tuple[Tensor, Tensor]:
+    """Weights of the last layer and what its biases add."""
+    layer = network.blocks[-1]
+    inner, heads = layer.project.in_features, layer.heads
+    joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
+    decode = network.decode.weight.T  # (D, d)
+    project = (layer.project.weight.T @ decode).view(heads, -1, decode.shape[1])  # (H, D/H, d)
+    value = joint[2 * inner :].view(heads, -1, len(decode)).transpose(1, 2) @ project  # (H, D, d)
+    weights = torch.cat([joint[: 2 * inner].T, value.transpose(0, 1).flatten(1), decode], dim=1)
+    return weights, network.decode(layer.project(bias[2 * inner :]))
+
+
+def _first_layer(network: ALoRaT, folds: Folds, windows: Tensor) -> tuple[Tensor, Tensor]:
+    """Z^(1) (B, T, D) and the attention (B, H, T, T) of the embedding and the first layer."""
+    batch, steps, _ = windows.shape
+    width = network.embed.width
+    padded = pad_time(windows, width, network.embed.padding)
+    lags = [padded[:, lag : lag + steps] for lag in range(width)]
+    u = torch.stack(lags).sum(0) if _average(network) else torch.cat(lags, dim=-1)  # (B, T, n)
+    left = (u @ folds.scores[:-1] + folds.scores[-1]).view(batch, -1, u.shape[-1])
+    scores = left @ u.transpose(1, 2)  # (B, T·H, T)
+    heads = scores.shape[1] // steps
+    if network.blocks[0].causal:
         later = torch.ones(steps, steps, dtype=torch.bool, device=u.device).triu(1)
         by_step = scores.view(batch, steps, -1, steps)
         scores = by_step.masked_fill(later[:, None], float("-inf")).view_as(scores)
     stochastic = scores.softmax(-1)
     mixed = (stochastic @ u).view(batch, steps, -1)  # (B, T, H·n)
-    project = layer.project.weight.T.view(layer.heads, -1, layer.project.out_features)
-    output = torch.cat([basis, (value @ project).flatten(0, 1)])  # ((1+H)·n, D)
-    constant = layer.project(bias[2 * inner :])
-    z = torch.cat([u, mixed], dim=-1) @ output + constant
-    return z, stochastic.view(batch, steps, layer.heads, steps).transpose(1, 2)
+    z = torch.cat([u, mixed], dim=-1) @ folds.output + folds.constant
+    return z, stochastic.view(batch, steps, heads, steps).transpose(1, 2)
 
 
-def _last_layer(network: ALoRaT, layer: ALoRaLayer, z: Tensor) -> tuple[Tensor, Tensor]:
+def _last_layer(layer: ALoRaLayer, folds: Folds, z: Tensor) -> tuple[Tensor, Tensor]:
     """The reconstruction (B, T, d) and the attention (B, H, T, T) of the last layer."""
-    batch, steps, embedded = z.shape
-    inner, heads = layer.project.in_features, layer.heads
-    joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
-    decode = network.decode.weight.T  # (D, d)
-    project = (layer.project.weight.T @ decode).view(heads, -1, decode.shape[1])  # (H, D/H, d)
-    value = joint[2 * inner :].view(heads, -1, embedded).transpose(1, 2) @ project  # (H, D, d)
-    weights = torch.cat([joint[: 2 * inner].T, value.transpose(0, 1).flatten(1), decode], dim=1)
-    d = decode.shape[1]
+    batch, steps, _ = z.shape
+    inner, heads, d = layer.project.in_features, layer.heads, len(folds.decoded)
     # One split has one gradient; a slice for each part would fill a whole tensor with zeros.
     parts = [2 * inner, heads * d, d]
-    query_key, values, carried = torch.split(z @ weights, parts, dim=-1)
-    query_key = (query_key + bias[: 2 * inner]).view(batch, steps, 2, heads, -1)
-    query, key = query_key.permute(2, 0, 3, 1, 4)
+    query_key, values, carried = torch.split(z @ folds.last, parts, dim=-1)
+    bias = layer.query_key_value.bias[: 2 * inner]
+    query, key = (query_key + bias).view(batch, steps, 2, heads, -1).permute(2, 0, 3, 1, 4)
     attention = attend(query, key, causal=layer.causal)  # (B, H, T, T)
     values = values.view(batch, steps, heads, d).transpose(1, 2)
     # Side by side, one product sums over the heads too.
     side_by_side = attention.transpose(1, 2).reshape(batch, steps, -1)  # (B, T, H·T)
     mixed = side_by_side @ values.reshape(batch, -1, d)
-    constant = network.decode(layer.project(bias[2 * inner :]))
-    return carried + mixed + constant, attention
+    return carried + mixed + folds.decoded, attention

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from alora_ts.learning.encode import encode
+from alora_ts.learning.encode import Folds, encode
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.network import ALoRaT, low_rank_penalty
 
@@ -36,8 +36,22 @@ class Loss:
     squares: Tensor
 
 
-def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
+def objective(
+    network: ALoRaT, windows: Tensor, options: TrainingOptions, *, folds: Folds | None = None
+) -> Loss:
     """Evaluate Eq. 8 on a batch of windows (B, T, d).
+
+    Parameters
+    ----------
+    network : ALoRaT
+    windows : Tensor of shape (B, T, d)
+    options : TrainingOptions
+    folds : Folds, optional
+        As for :func:`~alora_ts.learning.encode.encode`.
+
+    Returns
+    -------
+    Loss
 
     Notes
     -----
@@ -46,7 +60,7 @@ def objective(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Los
     mean over windows, so that λ does not depend on the batch size either.
     """
     by_head = options.placement == "heads" and options.penalty == "paper"
-    encoding = encode(network, windows, per_head=by_head)
+    encoding = encode(network, windows, folds=folds, per_head=by_head)
     squares = (encoding.reconstruction - windows).square().mean((0, 1))
     error = squares.mean()
     if not torch.isfinite(error):
