@@ -22,7 +22,7 @@ layers: $(VENV)/.dev-ready
 	$(BIN)/lint-imports
 
 check: $(VENV)/.dev-ready
-	$(BIN)/pytest --cov --cov-report=term:skip-covered
+	$(BIN)/pytest --reruns 2 --reruns-delay 2 --cov --cov-report=term:skip-covered
 
 # torch comes first and pinned, so that no later resolution replaces it.
 $(VENV)/.base: constraints.txt

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine may take any time for one example; that is no finding.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine may take any time for one example; that is no finding. CI sees the same examples
+# each time, so that a change is judged by what it changed; everywhere else new ones are tried.
+settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("patient")
 
 # Tests use tiny tensors, for which a second thread costs more than it brings, above all on a busy
@@ -18,17 +24,6 @@ settings.load_profile("patient")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-
-# Here tests talk to browsers, brokers, databases and processes of their own in real time, and a
-# machine that stands still for a while can break any of them. They get a second and a third try,
-# which the summary names; what is wrong fails three times.
-REAL_TIME = tuple(REPOSITORY / "tests" / name for name in ("bench", "cli", "fleet", "serve"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if any(item.path.is_relative_to(folder) for folder in REAL_TIME):
-            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
 
 
 def data_root() -> Path | None:

@@ -48,8 +48,6 @@ OUTPUT = ((0.1, 0.9), (0.9, 0.1))
 WINDOW = 20
 SHIFT = 10.0
 SHIFTS = (2.0, 5.0, SHIFT, 20.0, 50.0)
-WHOLE_RUNS = 20
-"""At most so many with all rows as one window: each takes as long as fifty of the others."""
 
 _STEPS, _BATCH, _LEARNING_RATE = 100, 32, 0.05
 _QUERIES_AND_KEYS = "query_key_value.weight"
@@ -313,7 +311,7 @@ def run_simulation(
     seed : int
         Of all random draws.
     whole : bool
-        Also read T = 500 literally, in at most 20 runs: it takes most of the time.
+        Also read T = 500 literally, which takes nearly all of the time.
     progress : bool, callable or None
         See :mod:`alora_ts.progress`.
 
@@ -342,6 +340,5 @@ def run_simulation(
             cases.extend(found)
             courses.append(course)
         if whole:
-            fewer = min(runs, WHOLE_RUNS)
-            cases.extend(_whole_case(skip, fewer, seed, report) for skip in (False, True))
+            cases.extend(_whole_case(skip, runs, seed, report) for skip in (False, True))
     return Simulation(runs, seed, tuple(cases), tuple(courses))
