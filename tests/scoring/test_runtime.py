@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,7 +25,7 @@ def test_runtime_equals_the_networks_own_pass(shape: str, count: int) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)
     windows = torch.randn(count, network.architecture.window, d)
-    found = Runtime(FoldedNetwork(network), variables=d)(windows)
+    found = Runtime(FoldedNetwork(network), d)(windows)
     with torch.no_grad():
         encoding = network(windows)
     torch.testing.assert_close(found.expected, encoding.reconstruction[:, -1], rtol=1e-4, atol=1e-4)
@@ -34,7 +37,7 @@ def test_runtime_equals_the_loops(shape: str) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)
     window = torch.randn(1, network.architecture.window, d)
-    found = Runtime(FoldedNetwork(network), variables=d)(window)
+    found = Runtime(FoldedNetwork(network), d)(window)
     reconstruction, attention = naive.forward(network, window[0].numpy())
     np.testing.assert_allclose(found.expected[0], reconstruction[-1], atol=1e-4)
     np.testing.assert_allclose(found.attention[0], attention, atol=1e-5)
@@ -50,7 +53,7 @@ def test_odd_windows(kind: str) -> None:
         "not contiguous": torch.randn(2, 6, 7).transpose(1, 2),
     }[kind]
     folded = FoldedNetwork(network)
-    found, torchs = Runtime(folded, variables=6)(windows), folded(windows)
+    found, torchs = Runtime(folded, 6)(windows), folded(windows)
     size = float(windows.abs().max()) + 1
     torch.testing.assert_close(found.expected, torchs.expected, rtol=1e-4, atol=1e-4 * size)
     torch.testing.assert_close(found.attention, torchs.attention, rtol=1e-4, atol=1e-5)
@@ -79,8 +82,17 @@ def test_an_engine_without_the_runtime_gives_the_same(monkeypatch: pytest.Monkey
         torch.testing.assert_close(mine, plain, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_a_used_engine_can_be_copied(again: Callable[[Engine], Engine]) -> None:
+    engine = Engine(build(6, 40))
+    window = torch.randn(1, 7, 6)
+    wanted = engine.last_rows(window)
+    for mine, first in zip(again(engine).last_rows(window), wanted, strict=True):
+        torch.testing.assert_close(mine, first, rtol=0, atol=0)
+
+
 def test_many_threads_may_ask_at_once() -> None:
-    runtime = Runtime(FoldedNetwork(build(6, 40)), variables=6)
+    runtime = Runtime(FoldedNetwork(build(6, 40)), 6)
     windows = torch.randn(8, 7, 6)
     wanted = [runtime(one[None]).expected for one in windows]
     found: dict[int, torch.Tensor] = {}

@@ -93,7 +93,7 @@ class Engine:
         """The folded network in ONNX Runtime, where that is possible; made at its first use."""
         if self.folded is None or not (self.on_processor and Runtime.installed()):
             return None
-        return Runtime(self.folded, variables=self._network.variables)
+        return Runtime(self.folded, self._network.variables)
 
     @torch.no_grad()
     def last_rows(self, windows: Tensor) -> tuple[Tensor, Tensor]:

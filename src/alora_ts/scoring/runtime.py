@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -34,23 +33,33 @@ class Runtime:
 
     Notes
     -----
-    A session uses one thread, and several threads may use it at once.
+    A session uses one thread, and several threads may use it at once. Copies, and what pickle
+    brings back, open a session of their own.
     """
 
-    def __init__(self, folded: FoldedNetwork, *, variables: int) -> None:
+    def __init__(self, folded: FoldedNetwork, variables: int) -> None:
         import onnxruntime
 
+        self._made_of = folded, variables
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(
             _write(folded, variables), options, providers=["CPUExecutionProvider"]
         )
 
+    def __reduce__(self) -> tuple[type[Runtime], tuple[FoldedNetwork, int]]:
+        return Runtime, self._made_of
+
     @staticmethod
     @cache
     def installed() -> bool:
         """Whether this machine has what it takes."""
-        return all(find_spec(name) is not None for name in ("onnx", "onnxruntime"))
+        try:
+            import onnx
+            import onnxruntime
+        except ImportError:
+            return False
+        return bool(onnx.__version__ and onnxruntime.__version__)
 
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
