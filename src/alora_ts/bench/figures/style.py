@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -156,13 +157,20 @@ def count_ranks(axes: Axes) -> None:
 def bend_scores(axes: Axes, top: float) -> None:
     """Let both a score of 0.5 and one of 500 be seen: log(1 + score), ticks in score."""
     axes.set_yscale("function", functions=(_bend, _unbend))
-    known = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
-    ticks = [tick for tick in known if tick <= top] or [0, 1]
-    # Where the scores reach far, 0 and 1 would stand on top of each other.
-    kept = ticks if len(ticks) <= 4 else [1, *ticks[2 + len(ticks) % 2 :: 2]]
-    axes.set_yticks(kept, [f"{tick:g}" for tick in kept])
+    axes.set_yticks(*_score_ticks(top))
     axes.minorticks_off()
     axes.set_ylim(0, max(1.5, 1.15 * top))
+
+
+def _score_ticks(top: float) -> tuple[list[float], list[str]]:
+    """At most four ticks that do not stand on top of each other, and their names."""
+    if top <= 30:
+        ticks = [tick for tick in (0.0, 1.0, 3.0, 10.0, 30.0) if tick <= max(top, 1.0)]
+        return ticks[-4:], [f"{tick:g}" for tick in ticks[-4:]]
+    decades = math.floor(math.log10(top))
+    powers = sorted({0, math.ceil(decades / 2), decades})
+    names = [f"{10**power:g}" if power <= 4 else f"$10^{{{power}}}$" for power in powers]
+    return [10.0**power for power in powers], names
 
 
 def _bend(values: NDArray[np.float64]) -> NDArray[np.float64]:
