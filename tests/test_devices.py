@@ -46,7 +46,8 @@ def test_the_way_over_a_device_gives_the_same_numbers(monkeypatch: pytest.Monkey
     monkeypatch.setattr(ALoRaT, "to", lambda self, *where: moved.append(where) or to(self, *where))
     monkeypatch.setattr(Engine, "on_processor", property(lambda _: False))
     other = ALoRa(**QUICK).fit(rows, progress=False)
-    np.testing.assert_array_equal(other.score(rows), plain.score(rows))
+    # Equal up to rounding: on the processor ONNX Runtime may do the work.
+    np.testing.assert_allclose(other.score(rows), plain.score(rows), rtol=1e-5)
     assert len(moved) >= 2
     stream = other.stream()
     assert np.isfinite([stream.push(row).score for row in rows[:10]]).all()
