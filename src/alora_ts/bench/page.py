@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from alora_ts.bench.common import common_ground
 from alora_ts.bench.comparison import compare
 from alora_ts.bench.critical_difference import draw_critical_difference
 from alora_ts.bench.differences import DIFFERENCES
@@ -39,7 +40,9 @@ _IMAGES = Path("images") / "results"
 _RANKS = "ranks-"
 
 
-def write_page(results: Sequence[Path], out: Path, *, progress: Progress = None) -> None:
+def write_page(
+    results: Sequence[Path], out: Path, *, common: bool = False, progress: Progress = None
+) -> None:
     """Write the page, beside it one with every entity's numbers, and diagrams of ranks.
 
     Parameters
@@ -49,6 +52,8 @@ def write_page(results: Sequence[Path], out: Path, *, progress: Progress = None)
     out : Path
         The Markdown file. "-entities" is put behind its stem for the second page; diagrams go to
         ``images/results/`` beside it, and figures found there are shown.
+    common : bool
+        Leave out entities that not every method of the plan has been run on.
     progress : bool, callable or None
         See :mod:`alora_ts.progress`.
 
@@ -60,7 +65,9 @@ def write_page(results: Sequence[Path], out: Path, *, progress: Progress = None)
     if out.suffix != ".md":
         raise AloraError(f"the page is Markdown: end the name {out} in .md")
     records = [record for folder in results for record in read_records(folder)]
-    command = "alora-ts bench page " + shlex.join([*map(str, results), "--out", str(out)])
+    options = ["--common"] if common else []
+    command = "alora-ts bench page " + shlex.join([*map(str, results), *options, "--out", str(out)])
+    records, left = common_ground(records) if common else (records, [])
     fought = arenas(records)
     folder = out.parent / _IMAGES
     try:
@@ -78,6 +85,7 @@ def write_page(results: Sequence[Path], out: Path, *, progress: Progress = None)
         f"itself: [{by_entity.stem}]({by_entity.name}).",
         "## What was run",
         *describe_origin(records),
+        *_unfinished(left),
         "## Where ALoRa wins, ties and loses",
         *_verdicts(fought),
         *_sections(records, diagrams),
@@ -96,6 +104,12 @@ def write_page(results: Sequence[Path], out: Path, *, progress: Progress = None)
             *(as_markdown(table, level=2).rstrip() for table in build_tables(records, "entities")),
         ],
     )
+
+
+def _unfinished(left: Sequence[str]) -> list[str]:
+    if not left:
+        return []
+    return [f"Not every method has been run on {', '.join(left)}; nothing of them is shown."]
 
 
 def _verdicts(fought: Sequence[Arena]) -> list[str]:

@@ -31,6 +31,11 @@ Results = Annotated[
     typer.Argument(metavar="RESULTS...", help="Folders that `alora-ts bench run` wrote."),
 ]
 
+Common = Annotated[
+    bool,
+    typer.Option("--common", help="Leave out entities that not every method has been run on."),
+]
+
 
 def tables(
     results: Results,
@@ -46,6 +51,7 @@ def tables(
         Path | None,
         typer.Option("--out", "-o", help="A file for all of them, or a folder for a file each."),
     ] = None,
+    common: Common = False,
 ) -> None:
     """Show results as tables, with chance and the published numbers beside them.
 
@@ -56,10 +62,12 @@ def tables(
 
     Example: `alora-ts bench tables results/cpu results/ablation --format latex --out tables/`
     """
+    from alora_ts.bench.common import common_ground
     from alora_ts.bench.tables.catalogue import build_tables
     from alora_ts.errors import AloraError
 
-    built = build_tables(_read(results), table)
+    records = _read(results)
+    built = build_tables(common_ground(records)[0] if common else records, table)
     if not built:
         raise AloraError(
             f"the results in {', '.join(map(str, results))} have no numbers for the table "
@@ -78,6 +86,7 @@ def page(
     results: Results,
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The Markdown file to write.")],
+    common: Common = False,
 ) -> None:
     """Write the page of results: tables, ranks, and in words where ALoRa wins, ties and loses.
 
@@ -85,7 +94,7 @@ def page(
     """
     from alora_ts.bench.page import write_page
 
-    write_page(results, out)
+    write_page(results, out, common=common)
     typer.echo(f"wrote {out}")
 
 
