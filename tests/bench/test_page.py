@@ -126,6 +126,10 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
     images = out.parent / "images" / "results"
     images.mkdir(parents=True)
     (images / "rank-layers.png").write_bytes(b"a figure of someone else")
+    (images / "captions.md").write_text(
+        "# Figures\n\n## Ranks\n\n![Ranks](rank-layers.png)\n\nRanks of all layers.\n\n## Other\n\n"
+        "Left out: no results.\n"
+    )
     write_page([cpu, ablation], out)
     page = out.read_text()
     headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
@@ -150,7 +154,7 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
         assert said in page
     assert "- pca on SMD machine-1-2, seed 0 (plan invented): killed after 45 min" in page
     assert "PCA (2/3 entities)" in page
-    assert "![Rank layers](images/results/rank-layers.png)" in page
+    assert "![Rank layers](images/results/rank-layers.png)\n\nRanks of all layers.\n" in page
     shown = re.findall(r"\]\((images/[^)]+)\)", page)
     assert len(shown) == 6
     assert all((out.parent / name).is_file() for name in shown)

@@ -38,6 +38,8 @@ _SECTIONS = {
 }
 _IMAGES = Path("images") / "results"
 _RANKS = "ranks-"
+_CAPTION = re.compile(r"^!\[.*\]\((.+)\)\n\n(.+)$", re.MULTILINE)
+"""A picture and the paragraph below it, in ``captions.md``."""
 
 
 def write_page(
@@ -162,8 +164,14 @@ def _draw_ranks(fought: Sequence[Arena], folder: Path, report: Report) -> list[P
 
 
 def _figures(folder: Path) -> list[str]:
+    """The pictures of a folder, with what ``bench figures`` said of those it drew."""
     found = [path for path in sorted(folder.glob("*.png")) if not path.name.startswith(_RANKS)]
-    return ["## Figures", *(_image(path) for path in found)] if found else []
+    said = folder / "captions.md"
+    captions = dict(_CAPTION.findall(said.read_text())) if said.is_file() else {}
+    parts = ["## Figures"] if found else []
+    for path in found:
+        parts += [_image(path), *([captions[path.name]] if path.name in captions else [])]
+    return parts
 
 
 def _image(path: Path) -> str:

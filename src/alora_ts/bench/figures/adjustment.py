@@ -187,9 +187,9 @@ def _draw_bars(axes: Axes, material: Adjustment) -> None:
         capsize=2,
         label=f"random, {len(material.draws)} draws",
     )
-    for at, (ours, chance) in enumerate(zip(own, mean, strict=True)):
+    for at, (ours, chance, tip) in enumerate(zip(own, mean, mean + spread, strict=True)):
         axes.text(at - 0.19, ours + 0.03, f"{ours:.2f}", ha="center", fontsize=7)
-        axes.text(at + 0.19, chance + 0.05, f"{chance:.2f}", ha="center", fontsize=7)
+        axes.text(at + 0.19, tip + 0.03, f"{chance:.2f}", ha="center", fontsize=7)
     axes.set(title="best F1, all rows", ylim=(0, 1.3), yticks=(0, 0.5, 1))
     axes.set_xticks(places, ["point-\nadjusted", "affiliation"])
     axes.legend(loc="upper center")
