@@ -50,7 +50,7 @@ class Embeddings:
         return (
             "Light (two series per kernel) against standard embedding (all series). Left: best "
             "affiliation F1 with the threshold from the test labels, mean and standard deviation "
-            f"over seeds; over the {len(self.places)} entities on average {light:.3f} against "
+            f"over seeds; on average over entities ({len(self.places)}) {light:.3f} against "
             f"{standard:.3f}. Right: squared reconstruction error of the normal test rows of "
             f"{self.fitted_on}, mean over variables (boxes: quartiles; whiskers: 5th and 95th "
             f"percentile); medians {middle['light']:.3g} against {middle['standard']:.3g}."
