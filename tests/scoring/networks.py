@@ -56,3 +56,17 @@ def build(d: int, embedded: int, **how: object) -> ALoRaT:
             layer.query_key_value.bias.uniform_(-0.5, 0.5)
             layer.project.bias.uniform_(-0.5, 0.5)
     return network
+
+
+ODD = ("constant", "huge", "zero", "one window", "not contiguous")
+
+
+def odd_windows(kind: str) -> torch.Tensor:
+    """Windows of 7 rows and 6 variables of one of the ODD kinds."""
+    return {
+        "constant": torch.full((2, 7, 6), 3.0),
+        "huge": 1e3 * torch.randn(2, 7, 6),
+        "zero": torch.zeros(2, 7, 6),
+        "one window": torch.randn(1, 7, 6),
+        "not contiguous": torch.randn(2, 6, 7).transpose(1, 2),
+    }[kind]

@@ -7,7 +7,7 @@ import torch
 from alora_ts.scoring.engine import Engine
 from alora_ts.scoring.folded import FoldedNetwork
 from tests import naive
-from tests.scoring.networks import NOT_FOLDED, SHAPES, build
+from tests.scoring.networks import NOT_FOLDED, ODD, SHAPES, build, odd_windows
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -49,15 +49,10 @@ def test_folded_pass_equals_the_loops(shape: str) -> None:
         np.testing.assert_allclose(folded.attention[number], attention, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["constant", "huge", "zero", "one window"])
+@pytest.mark.parametrize("kind", ODD)
 def test_odd_windows(kind: str) -> None:
     network = build(6, 40)
-    windows = {
-        "constant": torch.full((2, 7, 6), 3.0),
-        "huge": 1e3 * torch.randn(2, 7, 6),
-        "zero": torch.zeros(2, 7, 6),
-        "one window": torch.randn(1, 7, 6),
-    }[kind]
+    windows = odd_windows(kind)
     folded = FoldedNetwork(network)(windows)
     with torch.no_grad():
         encoding = network(windows)

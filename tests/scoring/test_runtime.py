@@ -14,7 +14,7 @@ from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.ring import Ring
 from alora_ts.scoring.runtime import Runtime
 from tests import naive
-from tests.scoring.networks import NOT_FOLDED, SHAPES, build
+from tests.scoring.networks import NOT_FOLDED, ODD, SHAPES, build, odd_windows
 
 pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
 
@@ -43,15 +43,10 @@ def test_runtime_equals_the_loops(shape: str) -> None:
     np.testing.assert_allclose(found.attention[0], attention, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["constant", "huge", "zero", "not contiguous"])
+@pytest.mark.parametrize("kind", ODD)
 def test_odd_windows(kind: str) -> None:
     network = build(6, 40)
-    windows = {
-        "constant": torch.full((2, 7, 6), 3.0),
-        "huge": 1e3 * torch.randn(2, 7, 6),
-        "zero": torch.zeros(2, 7, 6),
-        "not contiguous": torch.randn(2, 6, 7).transpose(1, 2),
-    }[kind]
+    windows = odd_windows(kind)
     folded = FoldedNetwork(network)
     found, torchs = Runtime(folded, 6)(windows), folded(windows)
     size = float(windows.abs().max()) + 1

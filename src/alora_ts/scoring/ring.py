@@ -39,9 +39,9 @@ class Ring:
         self._tensor = torch.from_numpy(self._rows)
         self._place = 0
         folded = engine.folded
-        shared = folded is not None and folded.overlap is not None and engine.runtime is None
         # On a GPU the rows would travel twice; there the window is looked at as a whole.
-        shared = shared and engine.on_processor
+        in_torch = engine.on_processor and engine.runtime is None
+        shared = folded is not None and folded.overlap is not None and in_torch
         self._folded = folded if shared else None
         self._projected: Tensor | None = None
         if self._folded is not None and self._folded.overlap is not None:

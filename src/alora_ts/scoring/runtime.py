@@ -55,11 +55,11 @@ class Runtime:
     def installed() -> bool:
         """Whether this machine has what it takes."""
         try:
-            import onnx
-            import onnxruntime
+            import onnx  # noqa: F401  (imported, not looked up: a broken installation has no use)
+            import onnxruntime  # noqa: F401
         except ImportError:
             return False
-        return bool(onnx.__version__ and onnxruntime.__version__)
+        return True
 
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
@@ -71,8 +71,8 @@ def _write(folded: FoldedNetwork, variables: int) -> bytes:
     """The pass as a serialised ONNX model: ``windows`` (B, T, d) to (B, d) and (B, T, T)."""
     graph = _Graph(folded.window, causal=folded.causal)
     lags = [graph.apply("MatMul", graph.weight(each), "windows") for each in folded.neighbours]
-    f = graph.flat(lags[0] if len(lags) == 1 else graph.join(lags, axis=2), variables * len(lags))
     width = variables * len(lags)
+    f = graph.flat(lags[0] if len(lags) == 1 else graph.join(lags, axis=2), width)
     for mixing in folded.narrow:
         by_window = graph.windows(f, width)
         query = graph.shaped(graph.affine(f, mixing.query), -1, folded.window * mixing.heads, width)
