@@ -1,17 +1,23 @@
-"""How many threads torch uses."""
+"""How many threads torch uses, and work in several of them at once."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
-__all__ = ["choose_threads", "use_threads"]
+__all__ = ["choose_threads", "side_by_side", "submit", "use_threads"]
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 def choose_threads(asked: int | None) -> int:
@@ -102,3 +108,86 @@ def use_threads(count: int | None) -> Iterator[None]:
                 # A later block is still open: it goes back to what was there before this one.
                 _open[at + 1].before = block.before
             del _open[at]
+
+
+def submit(work: Callable[[_Item], _Result], item: _Item, *, threads: int) -> Future[_Result]:
+    """Start work in one of ``threads`` threads that are kept for the life of the process.
+
+    Parameters
+    ----------
+    work : callable
+        To be done before the caller leaves a block of ``use_threads(1)``: torch gets one thread
+        for it.
+    item : object
+        Its argument.
+    threads : int
+
+    Notes
+    -----
+    A new thread gets its memory from the system page by page, and gives it back at its end; in a
+    training step that took a sixth of the time. Kept threads find theirs ready.
+
+    Examples
+    --------
+    >>> with use_threads(1):
+    ...     submit(sum, [1, 2], threads=1).result()
+    3
+    """
+    return _kept(threads).submit(_alone, work, item)
+
+
+def side_by_side(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], *, threads: int
+) -> list[_Result]:
+    """Apply ``work`` to each item, the first in this thread, the others in kept ones.
+
+    Parameters
+    ----------
+    work : callable
+        As for :func:`submit`.
+    items : sequence
+        Not empty.
+    threads : int
+        How many work at once. With one, everything is done in this thread.
+
+    Returns
+    -------
+    list
+        In the order of the items. No item is still being worked on, also when one fails.
+
+    Examples
+    --------
+    >>> with use_threads(1):
+    ...     side_by_side(abs, [-1, 2, -3], threads=2)
+    [1, 2, 3]
+    """
+    first, *others = items
+    if threads < 2 or not others:
+        return [work(item) for item in items]
+    waiting = [submit(work, item, threads=threads - 1) for item in others]
+    try:
+        found = work(first)
+    finally:
+        wait(waiting)
+    return [found, *(each.result() for each in waiting)]
+
+
+@cache
+def _kept(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="alora-ts")
+
+
+if hasattr(os, "register_at_fork"):
+    # A child has the pools, but not their threads: it would wait for them forever.
+    os.register_at_fork(after_in_child=_kept.cache_clear)
+
+
+def _alone(work: Callable[[_Item], _Result], item: _Item) -> _Result:
+    """Do work in a kept thread, with one thread for torch."""
+    import torch
+
+    # BLAS has a number of its own in each thread, and a thread that never asked for one would
+    # start helpers itself. They stay, and OpenMP, seeing more threads than cores, lets all of the
+    # process sleep at every barrier.
+    torch.set_num_threads(1)
+    return work(item)

@@ -25,8 +25,10 @@ def with_spectrum(sigma: np.ndarray, seed: int = 0) -> torch.Tensor:
 def test_count_equals_the_twin(steps: int, sharpness: float, level: float) -> None:
     torch.manual_seed(steps)
     attention = (sharpness * torch.randn(6, steps, steps)).softmax(-1)
-    found = count_rank(attention, level)
-    np.testing.assert_array_equal(found, [naive.rank(m.numpy(), level) for m in attention])
+    expected = [naive.rank(m.numpy(), level) for m in attention]
+    np.testing.assert_array_equal(count_rank(attention, level), expected)
+    alone = [count_rank(attention[at : at + 1], level)[0] for at in range(6)]
+    np.testing.assert_array_equal(alone, expected)
 
 
 @settings(max_examples=60, deadline=None)

@@ -4,13 +4,13 @@ A batch is always cut into the same parts, whatever the number of threads, and e
 computed by one thread from beginning to end. So the cores never wait for each other inside a
 product, LAPACK's batched calls use all of them, and a fit gives the same weights with one thread as
 with two. What depends on the weights alone (:class:`~alora_ts.learning.encode.Folds`) is computed
-once; the parts give its gradient, and the sum of theirs goes on to the weights.
+once, that of the first layer beside that of the last; the parts give its gradient, and the sum of
+theirs goes on to the weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from alora_ts.learning.encode import Folds, fold
 from alora_ts.learning.loss import Loss, objective
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.network import ALoRaT
-from alora_ts.threads import use_threads
+from alora_ts.threads import side_by_side, use_threads
 
 __all__ = ["Descend", "descend"]
 
@@ -52,30 +52,37 @@ def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
     shares = [len(part) / len(windows) for part in parts]
     threads = min(len(parts), torch.get_num_threads())
     with use_threads(1):
-        folds = fold(network)
+        folds = fold(network, threads=threads)
         cut = None if folds is None else Folds(*(_leaf(each) for each in folds.tensors()))
         leaves = [*network.parameters(), *(() if cut is None else cut.tensors())]
 
-        def run(part: Tensor, share: float) -> tuple[Loss, tuple[Tensor | None, ...]]:
-            loss = objective(network, part, options, folds=cut)
+        def run(number: int) -> tuple[Loss, tuple[Tensor | None, ...]]:
+            loss = objective(network, parts[number], options, folds=cut)
             if not torch.isfinite(loss.total):
                 return loss, ()
-            return loss, torch.autograd.grad(share * loss.total, leaves, allow_unused=True)
+            scaled = shares[number] * loss.total
+            return loss, torch.autograd.grad(scaled, leaves, allow_unused=True)
 
-        with ThreadPoolExecutor(threads) as pool:
-            losses, gradients = zip(*pool.map(run, parts, shares), strict=True)
+        losses, gradients = zip(*side_by_side(run, range(len(parts)), threads=threads), strict=True)
         loss = _mean(losses, shares)
         if torch.isfinite(loss.total):
             for leaf, *by_part in zip(leaves, *gradients, strict=True):
                 leaf.grad = _sum(by_part)
             if folds is not None and cut is not None:
-                torch.autograd.backward(folds.tensors(), [each.grad for each in cut.tensors()])
+                ends = list(zip(folds.ends(), cut.ends(), strict=True))
+                side_by_side(_carry_on, ends, threads=threads)
     return loss
 
 
 def _leaf(tensor: Tensor) -> Tensor:
     """The same numbers as the start of a graph of their own."""
     return tensor.detach().requires_grad_()
+
+
+def _carry_on(end: tuple[tuple[Tensor, ...], tuple[Tensor, ...]]) -> None:
+    """Take the gradient of folded matrices, left in their copies, to the weights behind them."""
+    folded, copies = end
+    torch.autograd.backward(folded, [each.grad for each in copies])
 
 
 def _mean(losses: tuple[Loss, ...], shares: list[float]) -> Loss:

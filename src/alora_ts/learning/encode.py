@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 from alora_ts.network import ALoRaT, Encoding
 from alora_ts.network.attention import ALoRaLayer, attend
 from alora_ts.network.embedding import pad_time
+from alora_ts.threads import side_by_side
 
 __all__ = ["Folds", "encode", "fold"]
 
@@ -38,8 +40,9 @@ class Folds:
         Layer 1: from [u, S_1 u, …, S_H u] to Z^(1).
     constant : Tensor of shape (D,)
         Layer 1: what its biases add to Z^(1).
-    last : Tensor of shape (D, 2·inner + H·d + d)
-        Last layer: queries, keys, each head's values as d series, and the decoded input.
+    last : Tensor of shape (2·inner + H·d + d, D)
+        Last layer: queries, keys, each head's values as d series, and the decoded input; a row for
+        each, as the weights themselves lie.
     decoded : Tensor of shape (d,)
         Last layer: what its biases add to the reconstruction.
     """
@@ -52,11 +55,21 @@ class Folds:
 
     def tensors(self) -> tuple[Tensor, ...]:
         """All of them, in order."""
-        return (self.scores, self.output, self.constant, self.last, self.decoded)
+        return tuple(each for end in self.ends() for each in end)
+
+    def ends(self) -> tuple[tuple[Tensor, ...], ...]:
+        """Those of the first layer and those of the last; they come from different weights."""
+        return (self.scores, self.output, self.constant), (self.last, self.decoded)
 
 
-def fold(network: ALoRaT) -> Folds | None:
+def fold(network: ALoRaT, *, threads: int = 1) -> Folds | None:
     """The folded matrices of a network, with their gradients' way back; None if it has none.
+
+    Parameters
+    ----------
+    network : ALoRaT
+    threads : int
+        With two, both ends of the network are folded at once.
 
     Examples
     --------
@@ -64,11 +77,12 @@ def fold(network: ALoRaT) -> Folds | None:
     >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
     >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
     >>> [tuple(each.shape) for each in fold(network).tensors()]
-    [(5, 8), (12, 48), (48,), (48, 108), (4,)]
+    [(5, 8), (12, 48), (48,), (108, 48), (4,)]
     """
     if not _foldable(network):
         return None
-    return Folds(*_fold_first(network), *_fold_last(network))
+    ends = side_by_side(lambda end: end(network), (_fold_first, _fold_last), threads=threads)
+    return Folds(*(each for end in ends for each in end))
 
 
 def encode(
@@ -133,7 +147,7 @@ def _average(network: ALoRaT) -> bool:
     return getattr(network.embed, "kernel", None) == "average"
 
 
-def _fold_first(network: ALoRaT) -> tuple[Tensor, Tensor, Tensor]:
+def _fold_first(network: ALoRaT) -> tuple[Tensor, ...]:
     """Scores, output and constant of the embedding and the first layer."""
     layer = network.blocks[0]
     lags = network.embed.lag_weights()
@@ -152,16 +166,18 @@ def _fold_first(network: ALoRaT) -> tuple[Tensor, Tensor, Tensor]:
     return scores, output, layer.project(bias[2 * inner :])
 
 
-def _fold_last(network: ALoRaT) -> tuple[Tensor, Tensor]:
+def _fold_last(network: ALoRaT) -> tuple[Tensor, ...]:
     """Weights of the last layer and what its biases add."""
     layer = network.blocks[-1]
     inner, heads = layer.project.in_features, layer.heads
-    joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
-    decode = network.decode.weight.T  # (D, d)
-    project = (layer.project.weight.T @ decode).view(heads, -1, decode.shape[1])  # (H, D/H, d)
-    value = joint[2 * inner :].view(heads, -1, len(decode)).transpose(1, 2) @ project  # (H, D, d)
-    weights = torch.cat([joint[: 2 * inner].T, value.transpose(0, 1).flatten(1), decode], dim=1)
-    return weights, network.decode(layer.project(bias[2 * inner :]))
+    decode = network.decode.weight  # (d, D)
+    # One split has one gradient; a slice for each part would fill a whole tensor with zeros.
+    query_key, value = torch.split(layer.query_key_value.weight, [2 * inner, inner])
+    bias = layer.query_key_value.bias[2 * inner :]
+    project = (decode @ layer.project.weight).view(len(decode), heads, -1).transpose(0, 1)
+    decoded = project @ value.view(heads, -1, decode.shape[1])  # (H, d, D)
+    weights = torch.cat([query_key, decoded.flatten(0, 1), decode])
+    return weights, network.decode(layer.project(bias))
 
 
 def _first_layer(network: ALoRaT, folds: Folds, windows: Tensor) -> tuple[Tensor, Tensor]:
@@ -188,9 +204,8 @@ def _last_layer(layer: ALoRaLayer, folds: Folds, z: Tensor) -> tuple[Tensor, Ten
     """The reconstruction (B, T, d) and the attention (B, H, T, T) of the last layer."""
     batch, steps, _ = z.shape
     inner, heads, d = layer.project.in_features, layer.heads, len(folds.decoded)
-    # One split has one gradient; a slice for each part would fill a whole tensor with zeros.
     parts = [2 * inner, heads * d, d]
-    query_key, values, carried = torch.split(z @ folds.last, parts, dim=-1)
+    query_key, values, carried = torch.split(linear(z, folds.last), parts, dim=-1)
     bias = layer.query_key_value.bias[: 2 * inner]
     query, key = (query_key + bias).view(batch, steps, 2, heads, -1).permute(2, 0, 3, 1, 4)
     attention = attend(query, key, causal=layer.causal)  # (B, H, T, T)

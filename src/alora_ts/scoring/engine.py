@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,11 +26,11 @@ from alora_ts.progress import Report, Step
 from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.rank import count_rank
 from alora_ts.scoring.runtime import Runtime
-from alora_ts.threads import use_threads
+from alora_ts.threads import submit, use_threads
 
 __all__ = ["Engine", "WindowChunk"]
 
-_CHUNK_ROWS = 1280
+_CHUNK_ROWS = 1260
 """Rows of all windows of a chunk: enough for large products, few enough for the cache."""
 
 
@@ -145,14 +145,17 @@ class Engine:
 
         workers = torch.get_num_threads()
         waiting: deque[Future[WindowChunk]] = deque()
-        with use_threads(1), ThreadPoolExecutor(workers) as pool:
-            for start in range(0, total, size):
-                waiting.append(pool.submit(run, start))
-                # One chunk more than there are threads: none waits for the reader.
-                if len(waiting) > workers:
+        with use_threads(1):
+            try:
+                for start in range(0, total, size):
+                    waiting.append(submit(run, start, threads=workers))
+                    # One chunk more than there are threads: none waits for the reader.
+                    if len(waiting) > workers:
+                        yield self._told(waiting.popleft().result(), report, task, total)
+                while waiting:
                     yield self._told(waiting.popleft().result(), report, task, total)
-            while waiting:
-                yield self._told(waiting.popleft().result(), report, task, total)
+            finally:
+                wait(waiting)
 
     @staticmethod
     def _told(chunk: WindowChunk, report: Report, task: str, total: int) -> WindowChunk:

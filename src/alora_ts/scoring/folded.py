@@ -281,7 +281,7 @@ class FoldedNetwork:
             own, carry = projected[..., : 3 * layer.inner], projected[..., 3 * layer.inner :]
             attention = attend_heads(own, layer.heads, layer.inner, causal=self.causal)
             mixed = mix_heads(attention, own[..., 2 * layer.inner :])  # (B, T, inner)
-            carry = torch.addmm(carry.flatten(0, 1), mixed.flatten(0, 1), layer.mix).view_as(carry)
+            carry.flatten(0, 1).addmm_(mixed.flatten(0, 1), layer.mix)
             if number + 1 == len(self.wide):
                 projected, features = carry, (*features, _Formed(mixed))
             else:

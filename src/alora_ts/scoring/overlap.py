@@ -9,6 +9,9 @@ x are the rows themselves, and S_h the heads' attention. The product with the ne
 and x W_h belongs to a row, not to a window: T windows share it. Per window there remains a product
 with T·(1+H) inner dimensions instead of d·(1+H). It pays where there are clearly more variables
 than steps. A few windows at a time share one product, so that it is large enough to run well.
+
+All rows of N sum to the number m of rows that are averaged, however a window is closed. So the bias
+of the product is added to x W_0 as bias / m, for a row once instead of for every window it is in.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ class Overlap:
         self._variables = len(weight) // self._blocks
         by_row = weight.view(self._blocks, self._variables, -1).transpose(0, 1)  # (d, 1+H, m)
         self._by_row = by_row.reshape(self._variables, -1).contiguous()
-        self._bias = bias
+        self._bias = bias / neighbours[0].sum()
         self._neighbours = neighbours
         self._wide = weight.shape[1]
 
@@ -57,8 +60,10 @@ class Overlap:
         return (self._neighbours @ window[0])[None]
 
     def project(self, rows: Tensor) -> Tensor:
-        """Project single rows (R, d): x W, (R, 1+H, m)."""
-        return (rows @ self._by_row).view(-1, self._blocks, self._wide)
+        """Project single rows (R, d): x W and their share of the bias, (R, 1+H, m)."""
+        projected = (rows @ self._by_row).view(-1, self._blocks, self._wide)
+        projected[:, 0] += self._bias
+        return projected
 
     def combine(self, attention: Tensor, projected: Tensor) -> Tensor:
         """Put windows together from projected rows.
@@ -74,33 +79,36 @@ class Overlap:
         -------
         Tensor of shape (B, T, m)
         """
-        weights = self._weights(attention)  # (B, T, T, 1+H)
-        batch, steps = weights.shape[:2]
         flat = projected.view(-1, self._wide)
-        result = flat.new_empty(batch, steps, self._wide)
-        for start in range(0, batch, _TOGETHER):
-            some = weights[start : start + _TOGETHER]
-            count = len(some)
-            spread = some.new_zeros(count, steps, steps + count - 1, self._blocks)
-            for shift, one in enumerate(some):
-                spread[shift, :, shift : shift + steps] = one
-            first = start * self._blocks
-            used = flat[first : first + spread.shape[2] * self._blocks]
-            into = result[start : start + count].view(count * steps, -1)
-            torch.addmm(self._bias, spread.view(count * steps, -1), used, out=into)
+        result = flat.new_empty(len(attention), self.window, self._wide)
+        whole = len(attention) // _TOGETHER * _TOGETHER
+        for some, count in ((slice(whole), _TOGETHER), (slice(whole, None), 1)):
+            first = some.start or 0
+            for number, weights in enumerate(self._spread(attention[some], count)):
+                start = first + number * count
+                used = flat[start * self._blocks :][: weights.shape[1]]
+                into = result[start : start + count].view(count * self.window, -1)
+                torch.mm(weights, used, out=into)
         return result
 
     def combine_ring(self, attention: Tensor, projected: Tensor, oldest: int) -> Tensor:
         """As :meth:`combine` for one window whose projected rows lie in a ring (T, 1+H, m)."""
-        weights = self._weights(attention)[0].roll(oldest, dims=1)  # (T, T, 1+H)
+        weights = self._spread(attention, 1).view(self.window, self.window, -1)
         flat = projected.view(-1, self._wide)
-        return torch.addmm(self._bias, weights.reshape(self.window, -1), flat)[None]
+        return (weights.roll(oldest, dims=1).view(self.window, -1) @ flat)[None]
 
-    def _weights(self, attention: Tensor) -> Tensor:
-        """How much of each row's projections each step takes: N, then S_h N, (B, T, T, 1+H)."""
-        batch, steps = len(attention), self.window
-        weights = attention.new_empty(batch, steps, steps, self._blocks)
-        weights[..., 0] = self._neighbours
-        by_head = attention @ self._neighbours  # (B, T·H, T)
-        weights[..., 1:] = by_head.view(batch, steps, -1, steps).transpose(2, 3)
-        return weights
+    def _spread(self, attention: Tensor, count: int) -> Tensor:
+        """How much each step takes of each row's projections: N, then S_h N.
+
+        ``count`` windows at a time stand below one another, each a row further to the right than
+        the one before: (B / count, count·T, (T + count − 1)·(1+H)).
+        """
+        steps, blocks = self.window, self._blocks
+        groups = len(attention) // count
+        by_head = (attention @ self._neighbours).view(groups, count, steps, blocks - 1, steps)
+        spread = attention.new_zeros(groups, count, steps, steps + count - 1, blocks)
+        for shift in range(count):
+            own = spread[:, shift, :, shift : shift + steps]  # (B / count, T, T, 1+H)
+            own[..., 0] = self._neighbours
+            own[..., 1:] = by_head[:, shift].transpose(2, 3)
+        return spread.flatten(3).flatten(1, 2)
