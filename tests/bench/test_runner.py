@@ -84,6 +84,16 @@ def test_where_there_is_nothing_to_choose_from_the_case_is_left_out(tmp_path, ro
     assert "3 pairs" in found["alora"].error
 
 
+def test_a_method_that_only_locates_is_left_out_where_nobody_knows_the_variables(tmp_path):
+    tables = write_tables(tmp_path / "tables")
+    (tables / "affected.csv").unlink()
+    add(tables, name="servers", root=tmp_path)
+    found = run(tmp_path, tmp_path, method("aerca") + method("norm"))
+    assert found["aerca"].status == "left out"
+    assert "only locates" in found["aerca"].error
+    assert found["norm"].status == "done"
+
+
 def test_a_file_that_is_damaged_or_from_other_settings_counts_as_none(tmp_path, root):
     run(tmp_path, root, method("norm"))
     plan = read_plan(tmp_path / "plan.toml")

@@ -86,6 +86,10 @@ class Contestant(Protocol):
         """What it knows about itself; see :class:`~alora_ts.bench.record.Record`."""
 
     @property
+    def detects(self) -> bool:
+        """Whether it scores rows, or variables only."""
+
+    @property
     def by_segment(self) -> bool:
         """Whether its variables' scores are meant for whole segments only."""
 
@@ -154,6 +158,7 @@ def _settings_of(preset: str) -> dict[str, Any]:
 
 
 class _OurMethod:
+    detects = True
     by_segment = False
 
     def __init__(self, parameters: dict[str, Any]) -> None:
@@ -197,17 +202,21 @@ class _Compared:
         self.calibrated = Calibrated(detector)
 
     @property
+    def detects(self) -> bool:
+        return self.detector.capabilities.detects
+
+    @property
     def by_segment(self) -> bool:
         return self.detector.capabilities.segment_level
 
     def learn(self, data: Dataset, report: Report) -> None:
-        if self.detector.capabilities.detects:
+        if self.detects:
             self.calibrated.fit(data.train, segments=data.train_segments, progress=report)
         else:
             self.detector.fit(data.train, segments=data.train_segments, progress=report)
 
     def score(self, data: Dataset, report: Report) -> NDArray[np.float64] | None:
-        if not self.detector.capabilities.detects:
+        if not self.detects:
             return None
         return self.calibrated.score(data.test, segments=data.test_segments, progress=report)
 

@@ -66,7 +66,7 @@ def write_page(
     """
     if out.suffix != ".md":
         raise AloraError(f"the page is Markdown: end the name {out} in .md")
-    records = [record for folder in results for record in read_records(folder)]
+    records = list(read_records(*results))
     options = ["--common"] if common else []
     command = "alora-ts bench page " + shlex.join([*map(str, results), *options, "--out", str(out)])
     records, left = common_ground(records) if common else (records, [])

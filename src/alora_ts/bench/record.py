@@ -164,22 +164,23 @@ def read_record(path: Path) -> Record:
         ) from error
 
 
-def read_records(folder: Path) -> Iterator[Record]:
-    """Read all records of a results folder, by dataset, entity, label and seed.
+def read_records(*folders: Path) -> Iterator[Record]:
+    """Read all records of results folders, in each by dataset, entity, label and seed.
 
     Parameters
     ----------
-    folder : Path
-        Where a plan's results are: the one that holds ``runs/``.
+    *folders : Path
+        Where plans' results are: each holds ``runs/``.
 
     Raises
     ------
     AloraError
-        When the folder holds no results, or a file in it is not one.
+        When a folder holds no results, or a file in it is not one.
     """
-    # Names that begin with a dot are being written, or were when their writer was killed.
-    paths = sorted((folder / "runs").rglob("[!.]*.json"))
-    if not paths:
-        raise AloraError(f"there are no results in {folder}; `alora-ts bench run` makes them")
-    for path in paths:
-        yield read_record(path)
+    for folder in folders:
+        # Names that begin with a dot are being written, or were when their writer was killed.
+        paths = sorted((folder / "runs").rglob("[!.]*.json"))
+        if not paths:
+            raise AloraError(f"there are no results in {folder}; `alora-ts bench run` makes them")
+        for path in paths:
+            yield read_record(path)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from alora_ts.bench.contestant import Contestant
     from alora_ts.datasets import Dataset
 
 __all__ = ["DISK_FULL", "failed", "main", "perform"]
@@ -84,17 +85,18 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
         try:
             data = open_entity(run.dataset, run.entity, root)
             record = replace(record, data=_describe(data))
-            if run.needs_pairs is not None and comb(data.train.shape[1], 2) <= run.needs_pairs:
-                record = replace(record, status="left out", error=_too_few_pairs(run, data))
+            method = make_contestant(
+                run.method, run.preset, run.parameters, dataset=run.dataset, seed=run.seed
+            )
+            truth = data.truth()
+            pointless = _pointless(run, data, method, located=bool(truth.any()))
+            if pointless is not None:
+                record = replace(record, status="left out", error=pointless)
             else:
-                method = make_contestant(
-                    run.method, run.preset, run.parameters, dataset=run.dataset, seed=run.seed
-                )
                 with timed("fit"):
                     method.learn(data, report)
                 with timed("score"):
                     score = method.score(data, report)
-                truth = data.truth()
                 located = None
                 if truth.any():
                     with timed("locate"):
@@ -179,9 +181,14 @@ def _describe(data: Dataset) -> dict[str, float]:
     }
 
 
-def _too_few_pairs(run: Run, data: Dataset) -> str:
+def _pointless(run: Run, data: Dataset, method: Contestant, *, located: bool) -> str | None:
+    """Why a run would say nothing, if so."""
     there = comb(data.train.shape[1], 2)
-    return f"{there} pairs, no more than the {run.needs_pairs} to choose from them"
+    if run.needs_pairs is not None and there <= run.needs_pairs:
+        return f"{there} pairs, no more than the {run.needs_pairs} to choose from them"
+    if not method.detects and not located:
+        return "it only locates, and these data do not say which variables were affected"
+    return None
 
 
 def _explain(error: BaseException) -> str:

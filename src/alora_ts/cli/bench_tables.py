@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from alora_ts.bench.record import Record
     from alora_ts.bench.tables.table import Table
 
 
@@ -63,10 +62,11 @@ def tables(
     Example: `alora-ts bench tables results/cpu results/ablation --format latex --out tables/`
     """
     from alora_ts.bench.common import common_ground
+    from alora_ts.bench.record import read_records
     from alora_ts.bench.tables.catalogue import build_tables
     from alora_ts.errors import AloraError
 
-    records = _read(results)
+    records = list(read_records(*results))
     built = build_tables(common_ground(records)[0] if common else records, table)
     if not built:
         raise AloraError(
@@ -96,12 +96,6 @@ def page(
 
     write_page(results, out, common=common)
     typer.echo(f"wrote {out}")
-
-
-def _read(results: list[Path]) -> list[Record]:
-    from alora_ts.bench.record import read_records
-
-    return [record for folder in results for record in read_records(folder)]
 
 
 def _by_ending(out: Path | None) -> str:
