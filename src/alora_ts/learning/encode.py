@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from alora_ts.learning.attention import attend_and_mix, attend_and_mix_shared
 from alora_ts.network import ALoRaT, Encoding
-from alora_ts.network.attention import ALoRaLayer, attend
+from alora_ts.network.attention import ALoRaLayer
 from alora_ts.network.embedding import pad_time
 from alora_ts.threads import side_by_side
 
@@ -120,15 +121,17 @@ def encode(
         plain: Encoding = network(windows, per_head=per_head)
         return plain
     _, *middle, last = network.blocks
-    z, attention = _first_layer(network, folds, windows)
-    heads = [attention]
+    z, attention = _first_layer(network, folds, windows, per_head=per_head)
+    found = [attention]
     for layer in middle:
-        z, attention = layer(z)
-        heads.append(attention)
-    reconstruction, attention = _last_layer(last, folds, z)
-    heads.append(attention)
-    means = tuple(each.mean(1) for each in heads)
-    return Encoding(reconstruction, means, tuple(heads) if per_head else None)
+        z, attention = _middle_layer(layer, z, per_head=per_head)
+        found.append(attention)
+    reconstruction, attention = _last_layer(last, folds, z, per_head=per_head)
+    found.append(attention)
+    if not per_head:
+        return Encoding(reconstruction, tuple(found), None)
+    means = tuple(each.mean(0) for each in found)
+    return Encoding(reconstruction, means, tuple(each.transpose(0, 1) for each in found))
 
 
 def _foldable(network: ALoRaT) -> bool:
@@ -180,37 +183,42 @@ def _fold_last(network: ALoRaT) -> tuple[Tensor, ...]:
     return weights, network.decode(layer.project(bias))
 
 
-def _first_layer(network: ALoRaT, folds: Folds, windows: Tensor) -> tuple[Tensor, Tensor]:
-    """Z^(1) (B, T, D) and the attention (B, H, T, T) of the embedding and the first layer."""
+def _first_layer(
+    network: ALoRaT, folds: Folds, windows: Tensor, *, per_head: bool
+) -> tuple[Tensor, Tensor]:
+    """Z^(1) (B, T, D) and the attention of the embedding and the first layer."""
     batch, steps, _ = windows.shape
     width = network.embed.width
     padded = pad_time(windows, width, network.embed.padding)
     lags = [padded[:, lag : lag + steps] for lag in range(width)]
     u = torch.stack(lags).sum(0) if _average(network) else torch.cat(lags, dim=-1)  # (B, T, n)
     left = (u @ folds.scores[:-1] + folds.scores[-1]).view(batch, -1, u.shape[-1])
-    scores = left @ u.transpose(1, 2)  # (B, T·H, T)
-    heads = scores.shape[1] // steps
-    if network.blocks[0].causal:
-        later = torch.ones(steps, steps, dtype=torch.bool, device=u.device).triu(1)
-        by_step = scores.view(batch, steps, -1, steps)
-        scores = by_step.masked_fill(later[:, None], float("-inf")).view_as(scores)
-    stochastic = scores.softmax(-1)
-    mixed = (stochastic @ u).view(batch, steps, -1)  # (B, T, H·n)
-    z = torch.cat([u, mixed], dim=-1) @ folds.output + folds.constant
-    return z, stochastic.view(batch, steps, heads, steps).transpose(1, 2)
+    mixed, attention = attend_and_mix_shared(
+        left, u, causal=network.blocks[0].causal, per_head=per_head
+    )
+    z = torch.cat([u, mixed.view(batch, steps, -1)], dim=-1) @ folds.output + folds.constant
+    return z, attention
 
 
-def _last_layer(layer: ALoRaLayer, folds: Folds, z: Tensor) -> tuple[Tensor, Tensor]:
-    """The reconstruction (B, T, d) and the attention (B, H, T, T) of the last layer."""
-    batch, steps, _ = z.shape
+def _middle_layer(layer: ALoRaLayer, z: Tensor, *, per_head: bool) -> tuple[Tensor, Tensor]:
+    """The next Z (B, T, D) and the attention of a layer that is not folded."""
+    inner = layer.project.in_features
+    query_key, values = torch.split(layer.query_key_value(z), [2 * inner, inner], dim=-1)
+    mixed, attention = attend_and_mix(
+        query_key, values, layer.heads, summed=False, causal=layer.causal, per_head=per_head
+    )
+    return z + layer.project(mixed), attention
+
+
+def _last_layer(
+    layer: ALoRaLayer, folds: Folds, z: Tensor, *, per_head: bool
+) -> tuple[Tensor, Tensor]:
+    """The reconstruction (B, T, d) and the attention of the last layer."""
     inner, heads, d = layer.project.in_features, layer.heads, len(folds.decoded)
     parts = [2 * inner, heads * d, d]
     query_key, values, carried = torch.split(linear(z, folds.last), parts, dim=-1)
-    bias = layer.query_key_value.bias[: 2 * inner]
-    query, key = (query_key + bias).view(batch, steps, 2, heads, -1).permute(2, 0, 3, 1, 4)
-    attention = attend(query, key, causal=layer.causal)  # (B, H, T, T)
-    values = values.view(batch, steps, heads, d).transpose(1, 2)
-    # Side by side, one product sums over the heads too.
-    side_by_side = attention.transpose(1, 2).reshape(batch, steps, -1)  # (B, T, H·T)
-    mixed = side_by_side @ values.reshape(batch, -1, d)
+    query_key = query_key + layer.query_key_value.bias[: 2 * inner]
+    mixed, attention = attend_and_mix(
+        query_key, values, heads, summed=True, causal=layer.causal, per_head=per_head
+    )
     return carried + mixed + folds.decoded, attention
