@@ -23,6 +23,7 @@ from alora_ts.learning import TrainingOptions
 from alora_ts.learning.descent import descend
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.progress import Report, Step
+from alora_ts.threads import use_threads
 
 __all__ = ["CASES", "Case", "Comparison", "compare_speed", "describe_machine", "wavy_rows"]
 
@@ -181,12 +182,8 @@ def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
         for _ in range(_BLOCK):
             _plain_pass(network, window)
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with use_threads(1):
         times = _alternate(push, plain, repetitions)
-    finally:
-        torch.set_num_threads(before)
     slowest = 1e3 * float(np.quantile(clock, 0.99))
     ours, other, own, others = (1e3 * block / _BLOCK for block in times)
     return Comparison("streaming, a row (one thread)", case, ours, other, own, others, slowest)
@@ -257,16 +254,32 @@ def _alternate(
 
 
 def describe_machine() -> str:
-    """The machine and the versions, on one line.
+    """The machine, what it can do, and the versions, on one line.
 
     Examples
     --------
-    >>> "torch" in describe_machine()
+    >>> "GFLOP/s" in describe_machine()
     True
     """
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    threads = torch.get_num_threads()
+    with use_threads(1):
+        alone = _product_rate()
     return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {torch.get_num_threads()} thread(s) for "
+        f"{os.cpu_count()} cores ({platform.machine()}), {threads} thread(s) for "
         f"torch {torch.__version__}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, load average {load:.1f} when measured"
+        f"numpy {np.__version__}, load average {load:.1f} when measured; a large product ran at "
+        f"{_product_rate():.0f} GFLOP/s, with one thread at {alone:.0f}"
     )
+
+
+def _product_rate() -> float:
+    """Billions of operations a second in a product of large matrices, the median of several."""
+    side = 1024
+    matrix, into = torch.randn(side, side), torch.empty(side, side)
+    seconds = []
+    for _ in range(15):
+        start = time.perf_counter()
+        torch.mm(matrix, matrix, out=into)
+        seconds.append(time.perf_counter() - start)
+    return float(2e-9 * side**3 / np.median(seconds))
