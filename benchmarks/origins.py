@@ -31,8 +31,9 @@ from alora_ts.files import write_atomically
 from alora_ts.model.fitted import FittedModel
 from alora_ts.model.localize import origin_rows
 from alora_ts.network import window_contributions
-from alora_ts.scoring import Evidence, gather_evidence
+from alora_ts.scoring import Evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
+from evidence import evidence_of
 from origin_systems import FAMILIES, Recording, record
 from origin_tables import write_tables
 
@@ -43,14 +44,7 @@ _RESULTS = Path(__file__).parent / "results"
 def residuals(model: FittedModel, x: Array) -> tuple[Array, Array, Evidence]:
     """Scaled values, the network's residuals, and what else it says of the rows."""
     _, values, borders = model.prepare(as_table(x), None)
-    found = gather_evidence(
-        model.engine,
-        values,
-        borders,
-        window=model.window,
-        rank_level=model.calibration.rank_level,
-        report=lambda _: None,
-    )
+    found = evidence_of(model, values, borders)
     exact = values.astype(np.float64)
     return exact, exact - found.expected, found
 

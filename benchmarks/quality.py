@@ -33,8 +33,8 @@ from alora_ts.files import write_atomically
 from alora_ts.metrics import affiliation, auc_pr, best_f1, hit_rate, ips, ndcg
 from alora_ts.model.fitted import FittedModel
 from alora_ts.model.localize import localize_rows
-from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
+from evidence import evidence_of
 
 Array = NDArray[Any]
 
@@ -142,14 +142,7 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
         raise KeyboardInterrupt
     table = as_table(data.test)
     _, values, borders = model.prepare(table, data.test_segments)
-    evidence = gather_evidence(
-        model.engine,
-        values,
-        borders,
-        window=model.window,
-        rank_level=model.calibration.rank_level,
-        report=lambda _: None,
-    )
+    evidence = evidence_of(model, values, borders)
     scored = time.perf_counter()
     rule = model.calibration.rule
     residual = (values - evidence.expected).astype(np.float64)

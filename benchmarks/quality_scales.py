@@ -26,10 +26,10 @@ from alora_ts.data import as_table
 from alora_ts.data.windows import plan_windows
 from alora_ts.datasets import load
 from alora_ts.metrics import affiliation, auc_pr, best_f1
-from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.calibration import choose_windows
 from alora_ts.scoring.rules import causal_mean, memory_segments
 from alora_ts.scoring.spectrum import singular_values
+from evidence import evidence_of
 from quality import ASD, SMD
 
 Array = NDArray[Any]
@@ -46,14 +46,7 @@ def gather(dataset: str, entity: str, seed: int, root: Path, path: Path) -> Evid
     model = ALoRa(seed=seed, threads=1).fit(data.train, segments=data.train_segments).model_
     level = model.calibration.rank_level
     _, values, borders = model.prepare(as_table(data.test), data.test_segments)
-    found = gather_evidence(
-        model.engine,
-        values,
-        borders,
-        window=model.window,
-        rank_level=level,
-        report=lambda _: None,
-    )
+    found = evidence_of(model, values, borders)
     _, normal, normal_borders = model.prepare(as_table(data.train), data.train_segments)
     held_back_from = round(0.9 * len(normal))
     whole = plan_windows(len(normal), model.window, normal_borders)

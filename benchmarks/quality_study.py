@@ -29,9 +29,9 @@ from alora_ts.data import as_table
 from alora_ts.datasets import load
 from alora_ts.metrics import affiliation, auc_pr, best_f1
 from alora_ts.model.fitted import FittedModel, limit
-from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
 from alora_ts.scoring.threshold import choose_threshold
+from evidence import evidence_of
 from quality import ASD, SMD, pca_error, standardised
 
 Array = NDArray[Any]
@@ -73,14 +73,7 @@ def gather(dataset: str, entity: str, root: Path, folder: Path) -> Study:
             .model_
         )
         _, values, borders = model.prepare(as_table(data.test), data.test_segments)
-        found = gather_evidence(
-            model.engine,
-            values,
-            borders,
-            window=model.window,
-            rank_level=model.calibration.rank_level,
-            report=lambda _: None,
-        )
+        found = evidence_of(model, values, borders)
         rule, calibration = model.calibration.rule, model.calibration
         residual = (values - found.expected).astype(np.float64)
         memory = memory_segments(borders, found.warm_up)
@@ -134,14 +127,7 @@ def held_back_scores(model: FittedModel, values: Array, segments: Array) -> Arra
     """Raw scores of the last tenth of the training rows, which no weight has seen."""
     first = round(0.9 * len(values)) - model.window + 1
     part, borders = values[first:], segments[first:]
-    found = gather_evidence(
-        model.engine,
-        part,
-        borders,
-        window=model.window,
-        rank_level=model.calibration.rank_level,
-        report=lambda _: None,
-    )
+    found = evidence_of(model, part, borders)
     rule = model.calibration.rule
     error = rule.error((part - found.expected).astype(np.float64)).sum(1)
     raw = rule.raw(error, found.rank, memory_segments(borders, found.warm_up))

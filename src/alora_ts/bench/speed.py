@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
+from alora_ts.bench.surroundings import processor_name
 from alora_ts.learning import TrainingOptions
 from alora_ts.learning.descent import descend
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
@@ -266,7 +267,7 @@ def describe_machine() -> str:
     with use_threads(1):
         alone = _product_rate()
     return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {threads} thread(s) for "
+        f"{processor_name()}, {os.cpu_count()} cores, {threads} thread(s) for "
         f"torch {torch.__version__}, Python {platform.python_version()}, "
         f"numpy {np.__version__}, load average {load:.1f} when measured; a large product ran at "
         f"{_product_rate():.0f} GFLOP/s, with one thread at {alone:.0f}"
