@@ -31,7 +31,8 @@ from alora_ts.threads import submit, use_threads
 __all__ = ["Engine", "WindowChunk"]
 
 _CHUNK_ROWS = 1260
-"""Rows of all windows of a chunk: enough for large products, few enough for the cache."""
+"""Rows of all windows of a chunk: enough for large products, few enough for the cache, and a
+multiple of what windows in a row share (:mod:`alora_ts.scoring.overlap`) for the usual T."""
 
 
 @dataclass(frozen=True)
