@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dsytrf
 from torch import Tensor
 
 __all__ = ["count_rank"]
@@ -33,9 +32,6 @@ _SMALLEST = 48
 _ROUNDING = 1e-13
 _DOUBTFUL = 1e-10
 """Pivots smaller than this, relative to ‖S‖², decide nothing."""
-
-_Count = tuple[NDArray[np.integer], NDArray[np.bool_]]
-"""Of each matrix: the count, and whether it is proven."""
 
 
 def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
@@ -57,49 +53,40 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     array([2], dtype=int16)
     """
     matrices = attention.double()
-    if len(matrices) == 1:
-        count = _count_alone
-    else:
-        count = _count_pivots if matrices.shape[-1] < _SMALLEST else _count_few
+    short = matrices.shape[-1] < _SMALLEST
+    if short and len(matrices) == 1:
+        # One matrix at a time, as in a stream, the steps around a factorisation cost more than it.
+        return _count_all(matrices, level)
+    count = _count_pivots if short else _count_few
     rank, proven = count(matrices, level)
-    if not proven.all():
-        doubtful = ~proven
-        above = torch.linalg.svdvals(matrices[torch.from_numpy(doubtful)]) > level
-        rank[doubtful] = above.sum(-1).numpy()
-    return rank.astype(np.int16)
+    doubtful = ~proven
+    if doubtful.any():
+        rank[doubtful.numpy()] = _count_all(matrices[doubtful], level)
+    return rank
 
 
-def _count_pivots(matrices: Tensor, level: float) -> _Count:
+def _count_all(matrices: Tensor, level: float) -> NDArray[np.int16]:
+    above = torch.linalg.svdvals(matrices) > level
+    rank: NDArray[np.int16] = above.sum(-1).to(torch.int16).numpy()
+    return rank
+
+
+def _count_pivots(matrices: Tensor, level: float) -> tuple[NDArray[np.int16], Tensor]:
     """The count by the signs of the pivots, and where they are beyond doubt."""
     gram = matrices.transpose(1, 2) @ matrices
     size = gram.diagonal(dim1=1, dim2=2).sum(1)
     gram.diagonal(dim1=1, dim2=2).sub_(level**2)
     factors, order, _ = torch.linalg.ldl_factor_ex(gram)
-    return _positive(factors.diagonal(dim1=1, dim2=2).numpy(), order.numpy(), size[:, None].numpy())
-
-
-def _count_alone(matrices: Tensor, level: float) -> _Count:
-    """The same for one matrix, as in a stream, where the steps around the factorisation matter."""
-    matrix = matrices[0].numpy()
-    gram = matrix.T @ matrix
-    diagonal = gram.ravel()[:: len(gram) + 1]
-    size = diagonal.sum()
-    diagonal -= level**2
-    factors, order, _ = dsytrf(gram.T, lower=1, overwrite_a=1)
-    return _positive(factors.diagonal()[None], order[None], size)
-
-
-def _positive(
-    pivots: NDArray[np.float64], order: NDArray[np.integer], size: NDArray[np.float64] | np.float64
-) -> _Count:
-    """How many eigenvalues the pivots (B, T) show to be positive."""
+    pivots = factors.diagonal(dim1=1, dim2=2)
     # A negative entry of the order marks a block of two rows, with one eigenvalue of each sign.
     paired = order < 0
     above = ((pivots > 0) & ~paired).sum(1) + paired.sum(1) // 2
-    return above, np.all((np.abs(pivots) > _DOUBTFUL * size) | paired, axis=1)
+    sure = ((pivots.abs() > _DOUBTFUL * size[:, None]) | paired).all(1)
+    rank: NDArray[np.int16] = above.to(torch.int16).numpy()
+    return rank, sure
 
 
-def _count_few(matrices: Tensor, level: float) -> _Count:
+def _count_few(matrices: Tensor, level: float) -> tuple[NDArray[np.int16], Tensor]:
     """The count by a few directions, and where it is proven."""
     basis, _ = torch.linalg.qr(matrices.transpose(1, 2) @ _directions(matrices.shape[-1]))
     reduced = matrices @ basis  # C, (B, T, k)
@@ -110,7 +97,8 @@ def _count_few(matrices: Tensor, level: float) -> _Count:
     high = squares > level**2 + rounding[:, None]
     low = squares < level**2 - rest[:, None]
     proven = (high | low).all(1) & (rest < level**2)
-    return high.sum(-1).numpy(), proven.numpy()
+    rank: NDArray[np.int16] = high.sum(-1).to(torch.int16).numpy()
+    return rank, proven
 
 
 def _directions(steps: int) -> Tensor:
