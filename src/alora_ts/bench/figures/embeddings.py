@@ -31,7 +31,8 @@ class Embeddings:
     places : tuple of str
         With results of both embeddings.
     f1 : dict of str to ndarray of shape (places, 2)
-        By case: mean and standard deviation over seeds of the best affiliation F1.
+        By case: mean and standard deviation over seeds of the best affiliation F1; NaN for the
+        deviation of a single seed.
     fitted_on : str
     errors : dict of str to ndarray of shape (rows,)
         By case: mean squared error over variables of normal test rows, scaled units.
@@ -43,17 +44,23 @@ class Embeddings:
     errors: dict[str, NDArray[np.float64]]
 
     @property
+    def repeated(self) -> bool:
+        """Whether any entity has results of several seeds."""
+        return any(np.isfinite(found[:, 1]).any() for found in self.f1.values())
+
+    @property
     def caption(self) -> str:
         """What was found."""
         light, standard = (self.f1[case][:, 0].mean() for case in _CASES)
         middle = {case: float(np.median(values)) for case, values in self.errors.items()}
+        runs = "mean and standard deviation over seeds" if self.repeated else "one seed"
         return (
             "Light (two series per kernel) against standard embedding (all series). Left: best "
-            "affiliation F1 with the threshold from the test labels, mean and standard deviation "
-            f"over seeds; on average over entities ({len(self.places)}) {light:.3f} against "
-            f"{standard:.3f}. Right: squared reconstruction error of the normal test rows of "
-            f"{self.fitted_on}, mean over variables (boxes: quartiles; whiskers: 5th and 95th "
-            f"percentile); medians {middle['light']:.3g} against {middle['standard']:.3g}."
+            f"affiliation F1 with the threshold from the test labels, {runs}; on average over "
+            f"entities ({len(self.places)}) {light:.3f} against {standard:.3f}. Right: squared "
+            f"reconstruction error of the normal test rows of {self.fitted_on}, mean over "
+            "variables (boxes: quartiles; whiskers: 5th and 95th percentile); medians "
+            f"{middle['light']:.3g} against {middle['standard']:.3g}."
         )
 
 
@@ -96,7 +103,7 @@ def measure(workshop: Workshop) -> Embeddings:
 
 
 def _mean_and_spread(values: list[float]) -> tuple[float, float]:
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
 
 
 @styled
@@ -109,7 +116,8 @@ def draw(material: Embeddings) -> Figure:
     at = np.arange(len(material.places))
     for case, colour, move in (("light", BLUE, -0.19), ("standard", HOT, 0.19)):
         mean, spread = material.f1[case].T
-        left.bar(at + move, mean, 0.36, yerr=spread, color=colour, capsize=2, label=case)
+        error = spread if material.repeated else None
+        left.bar(at + move, mean, 0.36, yerr=error, color=colour, capsize=2, label=case)
     left.set_xticks(at, [place.replace(" ", "\n", 1) for place in material.places])
     left.set(ylim=(0, 1.18), yticks=(0, 0.25, 0.5, 0.75, 1), title="best affiliation F1")
     left.legend(loc="upper center", ncols=2)

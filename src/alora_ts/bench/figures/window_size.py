@@ -35,13 +35,18 @@ class WindowSizes:
     values: dict[str, NDArray[np.float64]]
 
     @property
+    def repeated(self) -> bool:
+        """Whether any dataset has results of several seeds."""
+        return any(values.shape[1] > 1 for values in self.values.values())
+
+    @property
     def caption(self) -> str:
         """What was found."""
         said = [
             "Best affiliation F1 against the window size T: the threshold is the best one on the "
             "test labels, so this is no validation score (the paper's axis says validation F1, but "
-            "labels exist in the test part only). Mean over entities; bars: standard deviation "
-            "over seeds."
+            "labels exist in the test part only). Mean over entities"
+            + ("; bars: standard deviation over seeds." if self.repeated else ".")
         ]
         for name, values in self.values.items():
             mean = values.mean((0, 1))
@@ -110,8 +115,9 @@ def draw(material: WindowSizes) -> Figure:
         colour, mark = LINES[at % len(LINES)]
         by_seed = values.mean(0)
         spread = by_seed.std(0, ddof=1) if len(by_seed) > 1 else np.zeros(len(places))
+        error = spread if material.repeated else None
         axes.errorbar(
-            places, by_seed.mean(0), spread, color=colour, marker=mark, capsize=2, label=name
+            places, by_seed.mean(0), error, color=colour, marker=mark, capsize=2, label=name
         )
         lowest = min(lowest, float((by_seed.mean(0) - spread).min()))
     axes.set_xticks(places, [str(window) for window in material.windows])
