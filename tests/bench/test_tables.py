@@ -141,7 +141,7 @@ def test_what_is_left_out_says_why() -> None:
     ]
     table = one_table(records, "detection")
     assert cell(table, "PCA", "F1").text == "left out"
-    assert "PCA left out: 38 variables have 703 pairs" in table.notes
+    assert "PCA left out: 38 variables have 703 pairs." in table.notes
 
 
 def test_published_numbers_stand_beside_ours_where_they_exist() -> None:
@@ -219,7 +219,7 @@ def test_ablations_have_a_table_for_each_study() -> None:
     assert [one.name for one in pairs.rows][3:] == ["64", "128", "512"]
     assert cell(pairs, "128", "F1").text == "left out"
     assert cell(pairs, "128", "F1, published").text == "0.950 ±0.012"
-    assert "128 left out: too few pairs" in pairs.notes
+    assert "128 left out: too few pairs." in pairs.notes
     assert build_tables(records, "detection") == []  # nothing else competes in this plan
     both = build_tables([*records, *tournament(plan="cpu")], "detection")
     assert [len(table.rows) for table in both] == [6]

@@ -55,7 +55,7 @@ def gaps(arena: Arena) -> list[str]:
     said = []
     for one in arena.contenders:
         reasons = dict.fromkeys(run.error or "" for run in one.records if run.status == "left out")
-        said += [f"{one.name} left out: {reason}" for reason in reasons]
+        said += [f"{one.name} left out: {reason}." for reason in reasons]
         failed = [run for run in one.records if run.status == "failed"]
         if failed:
             places = ", ".join(dict.fromkeys(run.entity or run.dataset for run in failed))
