@@ -15,6 +15,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from alora_ts.network.attention import later_steps
+
 __all__ = ["attend_and_mix", "attend_and_mix_shared"]
 
 
@@ -117,7 +119,7 @@ class _Heads(Function):
             key = parts[heads + head].transpose(1, 2)
             torch.baddbmm(scores, parts[head], key, beta=0, alpha=ctx.scale, out=scores)
         if how.causal:
-            attention.masked_fill_(_later(attention), float("-inf"))
+            attention.masked_fill_(later_steps(attention), float("-inf"))
         torch.softmax(attention, -1, out=attention)
         mixed = values.new_zeros(batch, steps, width // heads if how.summed else width)
         for into, matrices, value in zip(
@@ -143,10 +145,8 @@ class _Heads(Function):
             torch.bmm(of_mixed, value.transpose(1, 2), out=into)
         of_scores += gradients[1] if ctx.how.per_head else gradients[1] / heads
         of_scores = _through_softmax(of_scores, attention)
-        of_query_key, of_values = (
-            query_key.new_empty(query_key.shape),
-            values.new_empty(values.shape),
-        )
+        of_query_key = query_key.new_empty(query_key.shape)
+        of_values = values.new_empty(values.shape)
         own, other = query_key.chunk(2 * heads, dim=-1), of_query_key.chunk(2 * heads, dim=-1)
         for head, into in enumerate(of_values.chunk(heads, dim=-1)):
             other[head].copy_(torch.bmm(of_scores[head], own[heads + head]))
@@ -164,7 +164,7 @@ class _Shared(Function):
         attention = torch.bmm(left, u.transpose(1, 2))  # (B, T·H, T)
         by_step = attention.view(batch, steps, -1, steps)
         if causal:
-            by_step.masked_fill_(_later(attention)[:, None], float("-inf"))
+            by_step.masked_fill_(later_steps(attention)[:, None], float("-inf"))
         torch.softmax(attention, -1, out=attention)
         ctx.per_head = per_head
         ctx.save_for_backward(u, attention)
@@ -190,8 +190,3 @@ def _through_softmax(gradient: Tensor, stochastic: Tensor) -> Tensor:
         gradient, stochastic, -1, stochastic.dtype
     )
     return found
-
-
-def _later(matrices: Tensor) -> Tensor:
-    steps = matrices.shape[-1]
-    return torch.ones(steps, steps, dtype=torch.bool, device=matrices.device).triu(1)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["ALoRaLayer", "Activation", "attend"]
+__all__ = ["ALoRaLayer", "Activation", "attend", "later_steps"]
 
 Activation = Literal["none", "relu", "gelu"]
 
@@ -34,11 +34,22 @@ def attend(query: Tensor, key: Tensor, *, causal: bool = False) -> Tensor:
     """
     scores = query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5  # (B, H, T, T)
     if causal:
-        steps = scores.shape[-1]
-        later = torch.ones(steps, steps, dtype=torch.bool, device=scores.device).triu(1)
-        scores = scores.masked_fill(later, float("-inf"))
+        scores = scores.masked_fill(later_steps(scores), float("-inf"))
     stochastic: Tensor = scores.softmax(-1)
     return stochastic
+
+
+def later_steps(matrices: Tensor) -> Tensor:
+    """Where a causal mask hides: the steps after each step, (T, T), for matrices (…, T).
+
+    Examples
+    --------
+    >>> later_steps(torch.zeros(2, 2))
+    tensor([[False,  True],
+            [False, False]])
+    """
+    steps = matrices.shape[-1]
+    return torch.ones(steps, steps, dtype=torch.bool, device=matrices.device).triu(1)
 
 
 class ALoRaLayer(nn.Module):

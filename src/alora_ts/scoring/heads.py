@@ -9,6 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from alora_ts.network.attention import later_steps
+
 __all__ = ["attend_heads", "attend_shared", "mix_heads"]
 
 
@@ -45,7 +47,7 @@ def attend_heads(projected: Tensor, heads: int, inner: int, *, causal: bool) -> 
             key = projected[..., inner + at : inner + at + width]
             torch.bmm(projected[..., at : at + width], key.transpose(1, 2), out=scores[head])
     if causal:
-        scores.masked_fill_(_later(scores), float("-inf"))
+        scores.masked_fill_(later_steps(scores), float("-inf"))
     return torch.softmax(scores, -1, out=scores)
 
 
@@ -72,7 +74,7 @@ def attend_shared(query: Tensor, key: Tensor, *, causal: bool) -> Tensor:
     scores = torch.bmm(query.view(batch, -1, width), key.transpose(1, 2))  # (B, T·H, T)
     if causal:
         by_step = scores.view(batch, steps, -1, steps)
-        by_step.masked_fill_(_later(scores)[:, None], float("-inf"))
+        by_step.masked_fill_(later_steps(scores)[:, None], float("-inf"))
     return torch.softmax(scores, -1, out=scores)
 
 
@@ -108,8 +110,3 @@ def mix_heads(attention: Tensor, value: Tensor) -> Tensor:
 def _by_head(projected: Tensor, heads: int) -> Tensor:
     """A view of (T, inner) as (H, T, D/H): of a single window the heads are the batch."""
     return projected.view(len(projected), heads, -1).transpose(0, 1)
-
-
-def _later(scores: Tensor) -> Tensor:
-    steps = scores.shape[-1]
-    return torch.ones(steps, steps, dtype=torch.bool, device=scores.device).triu(1)

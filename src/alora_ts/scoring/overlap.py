@@ -82,10 +82,9 @@ class Overlap:
         flat = projected.view(-1, self._wide)
         result = flat.new_empty(len(attention), self.window, self._wide)
         whole = len(attention) // _TOGETHER * _TOGETHER
-        for some, count in ((slice(whole), _TOGETHER), (slice(whole, None), 1)):
-            first = some.start or 0
-            for number, weights in enumerate(self._spread(attention[some], count)):
-                start = first + number * count
+        for first, end, count in ((0, whole, _TOGETHER), (whole, len(attention), 1)):
+            spread = self._spread(attention[first:end], count)
+            for start, weights in zip(range(first, end, count), spread, strict=True):
                 used = flat[start * self._blocks :][: weights.shape[1]]
                 into = result[start : start + count].view(count * self.window, -1)
                 torch.mm(weights, used, out=into)
