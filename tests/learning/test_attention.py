@@ -22,21 +22,21 @@ def test_heads_give_the_plain_numbers_and_their_gradient(
     batch: int, steps: int, heads: int, width: int, *, summed: bool, causal: bool, per_head: bool
 ) -> None:
     torch.manual_seed(0)
-    query_key, values = draw(batch, steps, 2 * heads * width), draw(batch, steps, heads * 2)
+    parts = [2 * heads * width, heads * 2, 2 if summed else 0]
+    joint = draw(batch, steps, sum(parts))
 
-    def ours(query_key: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        return attend_and_mix(
-            query_key, values, heads, summed=summed, causal=causal, per_head=per_head
-        )
+    def ours(joint: Tensor) -> tuple[Tensor, Tensor]:
+        return attend_and_mix(joint, heads, width, summed=summed, causal=causal, per_head=per_head)
 
+    query_key, values, carried = joint.split(parts, dim=-1)
     query, key = query_key.view(batch, steps, 2, heads, width).permute(2, 0, 3, 1, 4)
     attention = attend(query, key, causal=causal)
     by_head = attention @ values.view(batch, steps, heads, 2).transpose(1, 2)
     beside = by_head.transpose(1, 2).flatten(2)
-    mixed, shown = ours(query_key, values)
-    torch.testing.assert_close(mixed, by_head.sum(1) if summed else beside)
+    mixed, shown = ours(joint)
+    torch.testing.assert_close(mixed, carried + by_head.sum(1) if summed else beside)
     torch.testing.assert_close(shown, attention.transpose(0, 1) if per_head else attention.mean(1))
-    assert torch.autograd.gradcheck(ours, (query_key, values))
+    assert torch.autograd.gradcheck(ours, (joint,))
 
 
 @pytest.mark.parametrize(("causal", "per_head"), list(itertools.product([False, True], repeat=2)))
@@ -63,11 +63,9 @@ def test_shared_heads_give_the_plain_numbers_and_their_gradient(
 def test_parts_of_a_wider_tensor_may_be_given() -> None:
     torch.manual_seed(0)
     wide = draw(2, 4, 20)
-    query_key, values = torch.split(wide, [12, 8], dim=-1)
     how = {"summed": False, "causal": False, "per_head": False}
-    mixed, shown = attend_and_mix(query_key, values, 2, **how)
-    alone = attend_and_mix(query_key.contiguous(), values.contiguous(), 2, **how)
-    torch.testing.assert_close((mixed, shown), alone)
+    given = attend_and_mix(wide[..., 1:19], 2, 3, **how)
+    torch.testing.assert_close(given, attend_and_mix(wide[..., 1:19].contiguous(), 2, 3, **how))
     assert torch.autograd.gradcheck(
-        lambda wide: attend_and_mix(*torch.split(wide, [12, 8], dim=-1), 2, **how), (wide,)
+        lambda wide: attend_and_mix(wide[..., 1:19], 2, 3, **how), (wide,)
     )

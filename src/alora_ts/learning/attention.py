@@ -7,6 +7,7 @@ and the gradient of the mean over the heads is added in place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,17 +22,17 @@ __all__ = ["attend_and_mix", "attend_and_mix_shared"]
 
 
 def attend_and_mix(
-    query_key: Tensor, values: Tensor, heads: int, *, summed: bool, causal: bool, per_head: bool
+    joint: Tensor, heads: int, width: int, *, summed: bool, causal: bool, per_head: bool
 ) -> tuple[Tensor, Tensor]:
     """Attention (Eq. 2) and what it makes of the values.
 
     Parameters
     ----------
-    query_key : Tensor of shape (B, T, 2·H·w)
-        Queries of all heads, then keys.
-    values : Tensor of shape (B, T, H·v)
-    heads : int
-        H.
+    joint : Tensor of shape (B, T, 2·H·w + H·v), or (B, T, 2·H·w + H·v + v) if summed
+        Queries of all heads, keys, values; last what the sum is added to. All in one, because
+        its gradient then needs no putting together.
+    heads, width : int
+        H and w.
     summed : bool
         Add up what the heads give, instead of putting it side by side.
     causal : bool
@@ -41,24 +42,23 @@ def attend_and_mix(
 
     Returns
     -------
-    mixed : Tensor of shape (B, T, v) or (B, T, H·v)
+    mixed : Tensor of shape (B, T, H·v), or (B, T, v) if summed
     attention : Tensor of shape (B, T, T), or (H, B, T, T) per head
 
     Examples
     --------
     >>> mixed, attention = attend_and_mix(
-    ...     torch.zeros(1, 2, 8), torch.ones(1, 2, 6), 2, summed=True, causal=True, per_head=False
+    ...     torch.ones(1, 2, 17), 2, 2, summed=True, causal=True, per_head=False
     ... )
     >>> attention[0]
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
-    >>> mixed.shape
-    torch.Size([1, 2, 3])
+    >>> mixed
+    tensor([[[3., 3., 3.],
+             [3., 3., 3.]]])
     """
-    how = _How(heads, summed, causal, per_head)
-    found: tuple[Tensor, Tensor] = _Heads.apply(  # type: ignore[no-untyped-call]
-        query_key, values, how
-    )
+    how = _How(heads, width, summed, causal, per_head)
+    found: tuple[Tensor, Tensor] = _Heads.apply(joint, how)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -97,62 +97,72 @@ def attend_and_mix_shared(
 @dataclass(frozen=True)
 class _How:
     heads: int
+    width: int
     summed: bool
     causal: bool
     per_head: bool
 
-    def of_heads(self, mixed: Tensor) -> tuple[Tensor, ...]:
-        """What each head gives to the mixture, or gets of its gradient."""
-        return (mixed,) * self.heads if self.summed else mixed.chunk(self.heads, dim=-1)
+    def parts(self, joint: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
+        wide = self.heads * self.width
+        rest = joint.shape[-1] - 2 * wide
+        carried = rest // (1 + self.heads) if self.summed else 0
+        return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
+
+    def by_head(self, joint: Tensor, mixed: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        """Query, key and value of each head, and what it gives to the mixture."""
+        *parts, _ = self.parts(joint)
+        into = (mixed,) * self.heads if self.summed else mixed.chunk(self.heads, dim=-1)
+        return zip(*(part.chunk(self.heads, dim=-1) for part in parts), into, strict=True)
 
 
 class _Heads(Function):
+    """Head by head, so that a head's matrices are still in the cache at its next product."""
+
     @staticmethod
-    def forward(ctx: Any, query_key: Tensor, values: Tensor, how: _How) -> tuple[Tensor, Tensor]:
-        batch, steps, width = values.shape
-        heads = how.heads
-        parts = query_key.chunk(2 * heads, dim=-1)
-        ctx.how, ctx.scale = how, parts[0].shape[-1] ** -0.5
-        # Head by head in memory: every product writes where the next one reads.
-        attention = query_key.new_empty(heads, batch, steps, steps)
-        for head, scores in enumerate(attention):
-            key = parts[heads + head].transpose(1, 2)
-            torch.baddbmm(scores, parts[head], key, beta=0, alpha=ctx.scale, out=scores)
-        if how.causal:
-            attention.masked_fill_(later_steps(attention), float("-inf"))
-        torch.softmax(attention, -1, out=attention)
-        mixed = values.new_zeros(batch, steps, width // heads if how.summed else width)
-        for into, matrices, value in zip(
-            how.of_heads(mixed), attention, values.chunk(heads, dim=-1), strict=True
+    def forward(ctx: Any, joint: Tensor, how: _How) -> tuple[Tensor, Tensor]:
+        *_, values, carried = how.parts(joint)
+        mixed = carried.clone() if how.summed else values.new_empty(values.shape)
+        batch, steps, _ = joint.shape
+        attention = joint.new_empty(how.heads, batch, steps, steps)
+        for matrices, (query, key, value, into) in zip(
+            attention, how.by_head(joint, mixed), strict=True
         ):
+            scale = how.width**-0.5
+            torch.baddbmm(matrices, query, key.transpose(1, 2), beta=0, alpha=scale, out=matrices)
+            if how.causal:
+                matrices.masked_fill_(later_steps(matrices), float("-inf"))
+            torch.softmax(matrices, -1, out=matrices)
             if how.summed:
                 into.baddbmm_(matrices, value)
             else:
                 into.copy_(torch.bmm(matrices, value))
-        ctx.save_for_backward(query_key, values, attention)
+        ctx.how = how
+        ctx.save_for_backward(joint, attention)
         return mixed, attention if how.per_head else attention.mean(0)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        query_key, values, attention = ctx.saved_tensors
-        heads = ctx.how.heads
-        by_head = ctx.how.of_heads(gradients[0])
-        of_scores = torch.empty_like(attention)
-        for into, of_mixed, value in zip(
-            of_scores, by_head, values.chunk(heads, dim=-1), strict=True
+        joint, attention = ctx.saved_tensors
+        how: _How = ctx.how
+        of_mixed, of_attention = gradients
+        if not how.per_head:
+            of_attention = (of_attention / how.heads).expand_as(attention)
+        of_joint = torch.empty_like(joint)
+        of_scores = torch.empty_like(attention[0])
+        own, other = how.by_head(joint, of_mixed), how.by_head(of_joint, of_mixed)
+        for head, ((query, key, value, of_own), (of_query, of_key, of_value, _)) in enumerate(
+            zip(own, other, strict=True)
         ):
-            torch.bmm(of_mixed, value.transpose(1, 2), out=into)
-        of_scores += gradients[1] if ctx.how.per_head else gradients[1] / heads
-        of_scores = _through_softmax(of_scores, attention)
-        of_query_key = query_key.new_empty(query_key.shape)
-        of_values = values.new_empty(values.shape)
-        own, other = query_key.chunk(2 * heads, dim=-1), of_query_key.chunk(2 * heads, dim=-1)
-        for head, into in enumerate(of_values.chunk(heads, dim=-1)):
-            other[head].copy_(torch.bmm(of_scores[head], own[heads + head]))
-            other[heads + head].copy_(torch.bmm(of_scores[head].transpose(1, 2), own[head]))
-            into.copy_(torch.bmm(attention[head].transpose(1, 2), by_head[head]))
-        return of_query_key.mul_(ctx.scale), of_values, None
+            torch.baddbmm(of_attention[head], of_own, value.transpose(1, 2), out=of_scores)
+            _through_softmax(of_scores, attention[head]).mul_(how.width**-0.5)
+            of_query.copy_(torch.bmm(of_scores, key))
+            of_key.copy_(torch.bmm(of_scores.transpose(1, 2), query))
+            of_value.copy_(torch.bmm(attention[head].transpose(1, 2), of_own))
+        if how.summed:
+            how.parts(of_joint)[-1].copy_(of_mixed)
+        return of_joint, None
 
 
 class _Shared(Function):
@@ -186,7 +196,8 @@ class _Shared(Function):
 
 
 def _through_softmax(gradient: Tensor, stochastic: Tensor) -> Tensor:
-    found: Tensor = torch.ops.aten._softmax_backward_data(
-        gradient, stochastic, -1, stochastic.dtype
+    """The gradient before a softmax, in the place of the one after it."""
+    found: Tensor = torch.ops.aten._softmax_backward_data.out(
+        gradient, stochastic, -1, stochastic.dtype, grad_input=gradient
     )
     return found

@@ -10,6 +10,10 @@ dimensions where d would do:
 
 The folded matrices (:class:`Folds`) are small products beside a batch. They are formed anew in each
 step, once for all parts of its batch.
+
+Widths are rounded up to multiples of eight with columns of zeros: series that are always zero, and
+embedded series that nothing feeds and nothing reads. The processor multiplies rows of such widths
+up to half as fast again, because no row begins in the middle of what it loads at once.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
 
 from alora_ts.learning.attention import attend_and_mix, attend_and_mix_shared
 from alora_ts.network import ALoRaT, Encoding
@@ -31,28 +35,29 @@ __all__ = ["Folds", "encode", "fold"]
 
 @dataclass(frozen=True)
 class Folds:
-    """The products of weights alone, n being the features of u.
+    """The products of weights alone, n being the features of u; d, n and D are rounded up.
 
     Attributes
     ----------
-    scores : Tensor of shape (n + 1, H·n)
-        Layer 1: from u, and its bias in the last row, to u A_h of all heads.
+    scores : Tensor of shape (n, H·n)
+        Layer 1: from u to u A_h of all heads.
+    scores_bias : Tensor of shape (H·n,)
     output : Tensor of shape ((1+H)·n, D)
         Layer 1: from [u, S_1 u, …, S_H u] to Z^(1).
-    constant : Tensor of shape (D,)
-        Layer 1: what its biases add to Z^(1).
+    output_bias : Tensor of shape (D,)
     last : Tensor of shape (2·inner + H·d + d, D)
         Last layer: queries, keys, each head's values as d series, and the decoded input; a row for
         each, as the weights themselves lie.
-    decoded : Tensor of shape (d,)
-        Last layer: what its biases add to the reconstruction.
+    last_bias : Tensor of shape (2·inner + H·d + d,)
+        The values' bias adds to every row alike, so it is decoded with the input.
     """
 
     scores: Tensor
+    scores_bias: Tensor
     output: Tensor
-    constant: Tensor
+    output_bias: Tensor
     last: Tensor
-    decoded: Tensor
+    last_bias: Tensor
 
     def tensors(self) -> tuple[Tensor, ...]:
         """All of them, in order."""
@@ -60,7 +65,8 @@ class Folds:
 
     def ends(self) -> tuple[tuple[Tensor, ...], ...]:
         """Those of the first layer and those of the last; they come from different weights."""
-        return (self.scores, self.output, self.constant), (self.last, self.decoded)
+        first = (self.scores, self.scores_bias, self.output, self.output_bias)
+        return first, (self.last, self.last_bias)
 
 
 def fold(network: ALoRaT, *, threads: int = 1) -> Folds | None:
@@ -78,7 +84,7 @@ def fold(network: ALoRaT, *, threads: int = 1) -> Folds | None:
     >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
     >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
     >>> [tuple(each.shape) for each in fold(network).tensors()]
-    [(5, 8), (12, 48), (48,), (108, 48), (4,)]
+    [(8, 16), (16,), (24, 48), (48,), (120, 48), (120,)]
     """
     if not _foldable(network):
         return None
@@ -120,13 +126,13 @@ def encode(
     if folds is None:
         plain: Encoding = network(windows, per_head=per_head)
         return plain
-    _, *middle, last = network.blocks
+    middle = network.blocks[1:-1]
     z, attention = _first_layer(network, folds, windows, per_head=per_head)
     found = [attention]
     for layer in middle:
         z, attention = _middle_layer(layer, z, per_head=per_head)
         found.append(attention)
-    reconstruction, attention = _last_layer(last, folds, z, per_head=per_head)
+    reconstruction, attention = _last_layer(network, folds, z, per_head=per_head)
     found.append(attention)
     if not per_head:
         return Encoding(reconstruction, tuple(found), None)
@@ -151,74 +157,92 @@ def _average(network: ALoRaT) -> bool:
 
 
 def _fold_first(network: ALoRaT) -> tuple[Tensor, ...]:
-    """Scores, output and constant of the embedding and the first layer."""
+    """Scores and output of the embedding and the first layer, each with its bias."""
     layer = network.blocks[0]
     lags = network.embed.lag_weights()
-    basis = lags[0] if _average(network) else lags.flatten(0, 1)  # (n, D)
+    lags = _rounded(lags[:1] if _average(network) else lags, -2)
+    basis = lags.flatten(0, 1)  # (n, D)
     n = len(basis)
     joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
-    inner = layer.project.in_features
     per_head = (basis @ joint.T).view(n, 3, layer.heads, -1).permute(1, 2, 0, 3)  # (3, H, n, D/H)
     query, key, value = per_head
-    query_bias = bias[:inner].view(layer.heads, 1, -1)
+    key = key.transpose(1, 2) * query.shape[-1] ** -0.5
+    scores = (query @ key).transpose(0, 1).reshape(n, -1)
     # A bias on the keys adds one number to a whole row of scores: the softmax cancels it.
-    scores = torch.cat([query, query_bias], dim=1) @ key.transpose(1, 2)  # (H, n+1, n)
-    scores = (scores * query.shape[-1] ** -0.5).transpose(0, 1).reshape(n + 1, -1)
+    query_bias, _, value_bias = bias.view(3, layer.heads, 1, -1)
+    scores_bias = (query_bias @ key).flatten()
     project = layer.project.weight.T.view(layer.heads, -1, layer.project.out_features)
-    output = torch.cat([basis, (value @ project).flatten(0, 1)])
-    return scores, output, layer.project(bias[2 * inner :])
+    # The bias goes with the values: by itself it would give a gradient as large as the weights.
+    projected = torch.cat([value, value_bias], dim=1) @ project  # (H, n + 1, D)
+    output = torch.cat([basis, projected[:, :-1].flatten(0, 1)])
+    output_bias = projected[:, -1].sum(0) + layer.project.bias
+    return scores, scores_bias, _rounded(output, -1), _rounded(output_bias, -1)
 
 
 def _fold_last(network: ALoRaT) -> tuple[Tensor, ...]:
-    """Weights of the last layer and what its biases add."""
+    """Weights of the last layer and their bias."""
     layer = network.blocks[-1]
     inner, heads = layer.project.in_features, layer.heads
-    decode = network.decode.weight  # (d, D)
+    decode = _rounded(network.decode.weight, -2)  # (d, D)
     # One split has one gradient; a slice for each part would fill a whole tensor with zeros.
     query_key, value = torch.split(layer.query_key_value.weight, [2 * inner, inner])
-    bias = layer.query_key_value.bias[2 * inner :]
-    project = (decode @ layer.project.weight).view(len(decode), heads, -1).transpose(0, 1)
-    decoded = project @ value.view(heads, -1, decode.shape[1])  # (H, d, D)
+    bias, value_bias = torch.split(layer.query_key_value.bias, [2 * inner, inner])
+    project = decode @ layer.project.weight  # (d, inner)
+    by_head = project.view(len(decode), heads, -1).transpose(0, 1)
+    decoded = by_head @ value.view(heads, -1, decode.shape[1])  # (H, d, D)
     weights = torch.cat([query_key, decoded.flatten(0, 1), decode])
-    return weights, network.decode(layer.project(bias))
+    constant = project @ value_bias + decode @ layer.project.bias
+    constant = constant + _rounded(network.decode.bias, -1)
+    none = constant.new_zeros(heads * len(decode))
+    return _rounded(weights, -1), torch.cat([bias, none, constant])
 
 
 def _first_layer(
     network: ALoRaT, folds: Folds, windows: Tensor, *, per_head: bool
 ) -> tuple[Tensor, Tensor]:
     """Z^(1) (B, T, D) and the attention of the embedding and the first layer."""
+    windows = _rounded(windows, -1)
     batch, steps, _ = windows.shape
     width = network.embed.width
     padded = pad_time(windows, width, network.embed.padding)
     lags = [padded[:, lag : lag + steps] for lag in range(width)]
     u = torch.stack(lags).sum(0) if _average(network) else torch.cat(lags, dim=-1)  # (B, T, n)
-    left = (u @ folds.scores[:-1] + folds.scores[-1]).view(batch, -1, u.shape[-1])
+    left = torch.addmm(folds.scores_bias, u.flatten(0, 1), folds.scores)
     mixed, attention = attend_and_mix_shared(
-        left, u, causal=network.blocks[0].causal, per_head=per_head
+        left.view(batch, -1, u.shape[-1]), u, causal=network.blocks[0].causal, per_head=per_head
     )
-    z = torch.cat([u, mixed.view(batch, steps, -1)], dim=-1) @ folds.output + folds.constant
-    return z, attention
+    features = torch.cat([u, mixed.view(batch, steps, -1)], dim=-1)
+    z = torch.addmm(folds.output_bias, features.flatten(0, 1), folds.output)
+    return z.view(batch, steps, -1), attention
 
 
 def _middle_layer(layer: ALoRaLayer, z: Tensor, *, per_head: bool) -> tuple[Tensor, Tensor]:
     """The next Z (B, T, D) and the attention of a layer that is not folded."""
-    inner = layer.project.in_features
-    query_key, values = torch.split(layer.query_key_value(z), [2 * inner, inner], dim=-1)
+    joint = linear(z, _rounded(layer.query_key_value.weight, -1), layer.query_key_value.bias)
+    width = layer.project.in_features // layer.heads
     mixed, attention = attend_and_mix(
-        query_key, values, layer.heads, summed=False, causal=layer.causal, per_head=per_head
+        joint, layer.heads, width, summed=False, causal=layer.causal, per_head=per_head
     )
-    return z + layer.project(mixed), attention
+    project = _rounded(layer.project.weight, -2), _rounded(layer.project.bias, -1)
+    return z + linear(mixed, *project), attention
 
 
 def _last_layer(
-    layer: ALoRaLayer, folds: Folds, z: Tensor, *, per_head: bool
+    network: ALoRaT, folds: Folds, z: Tensor, *, per_head: bool
 ) -> tuple[Tensor, Tensor]:
     """The reconstruction (B, T, d) and the attention of the last layer."""
-    inner, heads, d = layer.project.in_features, layer.heads, len(folds.decoded)
-    parts = [2 * inner, heads * d, d]
-    query_key, values, carried = torch.split(linear(z, folds.last), parts, dim=-1)
-    query_key = query_key + layer.query_key_value.bias[: 2 * inner]
+    layer = network.blocks[-1]
+    joint = linear(z, folds.last, folds.last_bias)
+    width = layer.project.in_features // layer.heads
     mixed, attention = attend_and_mix(
-        query_key, values, heads, summed=True, causal=layer.causal, per_head=per_head
+        joint, layer.heads, width, summed=True, causal=layer.causal, per_head=per_head
     )
-    return carried + mixed + folds.decoded, attention
+    return mixed[..., : network.variables], attention
+
+
+def _rounded(tensor: Tensor, axis: int) -> Tensor:
+    """The tensor with zeros at the end of one axis, up to a multiple of eight."""
+    missing = -tensor.shape[axis] % 8
+    if not missing:
+        return tensor
+    return pad(tensor, [0, 0] * (-axis - 1) + [0, missing])
