@@ -240,15 +240,18 @@ class Stream:
                     f"knows {', '.join(names)}"
                 )
             row = [row.get(name, np.nan) for name in names]
-        values = np.array([np.nan if value is None else value for value in row], dtype=np.float64)
+        if not (isinstance(row, np.ndarray) and np.issubdtype(row.dtype, np.floating)):
+            row = [np.nan if value is None else value for value in row]
+        values = np.array(row, dtype=np.float64)
         if values.shape != (len(names),):
             raise DataError(f"a row has {values.size} values where the model has {len(names)}")
-        infinite = np.isinf(values)
-        if infinite.any():
-            raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
         standardiser = self._model.preparation.standardiser
-        usual = standardiser.center if self._last is None else self._last
-        values = np.where(np.isnan(values), usual, values)
+        if not np.isfinite(values).all():
+            infinite = np.isinf(values)
+            if infinite.any():
+                raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
+            usual = standardiser.center if self._last is None else self._last
+            values = np.where(np.isnan(values), usual, values)
         self._last = values
         scaled: NDArray[np.float32] = limit(
             standardiser.apply(values[None]), self._model.input_limit

@@ -52,11 +52,13 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     >>> count_rank(torch.diag_embed(torch.tensor([[1.0, 0.5, 0.1]])), 0.2)
     array([2], dtype=int16)
     """
+    short = attention.shape[-1] < _SMALLEST
+    if short and len(attention) == 1:
+        # One matrix at a time, as in a stream, the steps around a factorisation cost more than it,
+        # and numpy takes fewer of them than torch.
+        sigma = np.linalg.svd(attention[0].numpy().astype(np.float64), compute_uv=False)
+        return np.array([np.count_nonzero(sigma > level)], dtype=np.int16)
     matrices = attention.double()
-    short = matrices.shape[-1] < _SMALLEST
-    if short and len(matrices) == 1:
-        # One matrix at a time, as in a stream, the steps around a factorisation cost more than it.
-        return _count_all(matrices, level)
     count = _count_pivots if short else _count_few
     rank, proven = count(matrices, level)
     doubtful = ~proven

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alora_ts.scoring.engine import Engine
-from alora_ts.scoring.folded import LastRow
 
 __all__ = ["Ring"]
 
@@ -56,14 +55,14 @@ class Ring:
         """Forget everything: the window now repeats this row."""
         self._rows[:] = row
         self._place = 0
-        self._project(slice(None), self._tensor[: self._window])
+        self._project(slice(0, self._window))
 
     def push(self, row: NDArray[np.float32]) -> None:
         """Let a row in and the oldest out."""
         at = self._place
         self._rows[at] = self._rows[at + self._window] = row
         self._place = (at + 1) % self._window
-        self._project(slice(at, at + 1), self._tensor[at : at + 1])
+        self._project(slice(at, at + 1))
 
     def extend(self, rows: NDArray[np.float32]) -> None:
         """Let several rows in (n, d), as pushing them one by one would."""
@@ -73,17 +72,20 @@ class Ring:
             return
         self._place = 0
         self._rows[: self._window] = self._rows[self._window :] = rows[-self._window :]
-        self._project(slice(None), self._tensor[: self._window])
+        self._project(slice(0, self._window))
 
     def look(self) -> tuple[Tensor, Tensor]:
         """Expected last row (1, d) and last mean attention (1, T, T) of the window."""
         window = self._tensor[None, self._place : self._place + self._window]
-        if self._folded is None or self._projected is None:
+        if self._engine.runtime is not None:
+            last = self._engine.runtime(window)
+        elif self._folded is not None and self._projected is not None:
+            last = self._folded.newest(window, self._projected, self._place)
+        else:
             return self._engine.last_rows(window)
-        last: LastRow = self._folded.newest(window, self._projected, self._place)
         return last.expected, last.attention
 
-    def _project(self, places: slice, rows: Tensor) -> None:
+    def _project(self, places: slice) -> None:
         if self._folded is not None and self._projected is not None:
             assert self._folded.overlap is not None
-            self._projected[places] = self._folded.overlap.project(rows)
+            self._projected[places] = self._folded.overlap.project(self._tensor[places])

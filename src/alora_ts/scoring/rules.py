@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -63,8 +64,13 @@ class ScoreRule:
         if self.scoring != "refined":
             return self.error(residual)
         squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
-        squared /= self.scale + _BLAME_FLOOR * self.scale.mean()
+        squared /= self._blame_scale
         return np.minimum(squared, self.cap, out=squared) * self.weight
+
+    @cached_property
+    def _blame_scale(self) -> NDArray[np.float64]:
+        floored: NDArray[np.float64] = self.scale + _BLAME_FLOOR * self.scale.mean()
+        return floored
 
     def raw(
         self,

@@ -81,23 +81,30 @@ def _write(folded: FoldedNetwork, variables: int) -> bytes:
         mixed = graph.flat(graph.apply("MatMul", attention, by_window), mixing.heads * width)
         f = graph.join([f, mixed], axis=1)
         width *= 1 + mixing.heads
-    projected, features = graph.affine(f, folded.first), [(f, width)]
+    query_key = [folded.last_inner] * 2
+    carries = [[each.mix.shape[1]] for each in folded.wide[:-1]] + [query_key]
+    parts = [[each.inner] * 3 + carry for each, carry in zip(folded.wide, carries, strict=False)]
+    projected, features = graph.affines(f, folded.first, (parts or carries)[0]), [(f, width)]
     for number, valued in enumerate(folded.wide):
-        inner, carry = valued.inner, valued.mix.shape[1]
-        query, key, value, carried = graph.split(projected, [inner, inner, inner, carry])
+        inner = valued.inner
+        query, key, value, *carried = projected
         attention = graph.attend(query, key, valued.heads, inner)
         by_head = graph.turned(graph.heads(value, valued.heads, inner), 0, 2, 1, 3)
         mixed = graph.turned(graph.apply("MatMul", attention, by_head), 0, 2, 1, 3)
         mixed = graph.flat(mixed, inner)
-        carried = graph.apply("Gemm", mixed, graph.weight(valued.mix), carried)
+        mixes = torch.split(valued.mix, carries[number], dim=1)
+        carried = [
+            graph.apply("Gemm", mixed, graph.weight(mix), name)
+            for mix, name in zip(mixes, carried, strict=True)
+        ]
         if number + 1 == len(folded.wide):
             projected, features = carried, [*features, (mixed, inner)]
         else:
-            projected = graph.affine(carried, folded.wide[number + 1].joint)
-            features = [(carried, carry)]
-    inner = folded.last_inner
-    query, key = graph.split(projected, [inner, inner])
-    attention = graph.attend(query, key, folded.heads, inner)
+            following = folded.wide[number + 1].joint
+            projected = graph.affines(carried[0], following, parts[number + 1])
+            features = [(carried[0], valued.mix.shape[1])]
+    query, key = projected
+    attention = graph.attend(query, key, folded.heads, folded.last_inner)
     graph.apply("ReduceMean", attention, axes=[1], keepdims=0, into="attention")
     # Of the last layer: the last row itself, then what each head gathers for it.
     total = sum(columns for _, columns in features)
@@ -127,11 +134,12 @@ class _Graph:
         self._add(kind, inputs, [name], **attributes)
         return name
 
-    def split(self, name: str, sizes: Sequence[int]) -> list[str]:
-        """Cut the columns of flat rows into parts."""
-        names = [f"t{len(self._nodes)}_{part}" for part in range(len(sizes))]
-        self._add("Split", [name, self.whole(sizes)], names, axis=1)
-        return names
+    def affines(self, rows: str, given: Affine, sizes: Sequence[int]) -> list[str]:
+        """The columns of a map in several parts; one product to be cut up would be copied."""
+        weights = torch.split(given.weight, list(sizes), dim=1)
+        biases = torch.split(given.bias, list(sizes))
+        parts = [Affine(*each) for each in zip(weights, biases, strict=True)]
+        return [self.affine(rows, part) for part in parts]
 
     def affine(self, rows: str, given: Affine, into: str | None = None) -> str:
         return self.apply(
