@@ -27,7 +27,6 @@ from torch.nn.functional import linear, pad
 from alora_ts.learning.attention import attend_and_mix, attend_and_mix_shared
 from alora_ts.network import ALoRaT, Encoding
 from alora_ts.network.attention import ALoRaLayer
-from alora_ts.network.embedding import pad_time
 from alora_ts.threads import side_by_side
 
 __all__ = ["Folds", "encode", "fold"]
@@ -148,20 +147,14 @@ def _foldable(network: ALoRaT) -> bool:
     if how.activation != "none" or how.layers < 2:
         return False
     first = network.blocks[0]
-    features = network.variables * (1 if _average(network) else network.embed.width)
+    features = network.variables * (1 if network.embed.lags_summed else network.embed.width)
     return (1 + first.heads) * features <= network.decode.in_features
-
-
-def _average(network: ALoRaT) -> bool:
-    return getattr(network.embed, "kernel", None) == "average"
 
 
 def _fold_first(network: ALoRaT) -> tuple[Tensor, ...]:
     """Scores and output of the embedding and the first layer, each with its bias."""
     layer = network.blocks[0]
-    lags = network.embed.lag_weights()
-    lags = _rounded(lags[:1] if _average(network) else lags, -2)
-    basis = lags.flatten(0, 1)  # (n, D)
+    basis = _rounded(network.embed.basis(), -2)  # (n, D)
     n = len(basis)
     joint, bias = layer.query_key_value.weight, layer.query_key_value.bias
     per_head = (basis @ joint.T).view(n, 3, layer.heads, -1).permute(1, 2, 0, 3)  # (3, H, n, D/H)
@@ -201,12 +194,8 @@ def _first_layer(
     network: ALoRaT, folds: Folds, windows: Tensor, *, per_head: bool
 ) -> tuple[Tensor, Tensor]:
     """Z^(1) (B, T, D) and the attention of the embedding and the first layer."""
-    windows = _rounded(windows, -1)
     batch, steps, _ = windows.shape
-    width = network.embed.width
-    padded = pad_time(windows, width, network.embed.padding)
-    lags = [padded[:, lag : lag + steps] for lag in range(width)]
-    u = torch.stack(lags).sum(0) if _average(network) else torch.cat(lags, dim=-1)  # (B, T, n)
+    u = _rounded(network.embed.neighbours(windows), -1)  # (B, T, n)
     left = torch.addmm(folds.scores_bias, u.flatten(0, 1), folds.scores)
     mixed, attention = attend_and_mix_shared(
         left.view(batch, -1, u.shape[-1]), u, causal=network.blocks[0].causal, per_head=per_head

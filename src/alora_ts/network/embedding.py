@@ -72,13 +72,35 @@ class _LinearEmbedding(nn.Module):
         """Weights summed over the lags, (d, D): what Eq. 11 needs."""
         return self.lag_weights().sum(0)
 
-    def forward(self, window: Tensor) -> Tensor:
-        """Embed windows: (B, T, d) to (B, T, D)."""
+    @property
+    def lags_summed(self) -> bool:
+        """Whether all lags have the same weights, so that their rows can be added up first."""
+        return False
+
+    def basis(self) -> Tensor:
+        """Weights from what :meth:`neighbours` gives to the embedded series, (n, D)."""
+        lags = self.lag_weights()
+        return lags[0] if self.lags_summed else lags.flatten(0, 1)
+
+    def neighbours(self, window: Tensor) -> Tensor:
+        """The rows that feed one embedded row: their sum (n = d), or side by side (n = m·d).
+
+        Parameters
+        ----------
+        window : Tensor of shape (B, T, d)
+
+        Returns
+        -------
+        Tensor of shape (B, T, n)
+        """
         steps = window.shape[1]
         padded = pad_time(window, self.width, self.padding)  # (B, T+m-1, d)
         lags = [padded[:, lag : lag + steps] for lag in range(self.width)]
-        weights = self.lag_weights()
-        return torch.cat(lags, dim=-1) @ weights.flatten(0, 1)  # (B, T, m·d) @ (m·d, D)
+        return torch.stack(lags).sum(0) if self.lags_summed else torch.cat(lags, dim=-1)
+
+    def forward(self, window: Tensor) -> Tensor:
+        """Embed windows: (B, T, d) to (B, T, D)."""
+        return self.neighbours(window) @ self.basis()
 
 
 class PairEmbedding(_LinearEmbedding):
@@ -120,6 +142,11 @@ class PairEmbedding(_LinearEmbedding):
         bound = (2 * lags) ** -0.5
         self.weight = nn.Parameter(torch.empty(lags, len(pairs), 2).uniform_(-bound, bound))
 
+    @property
+    def lags_summed(self) -> bool:
+        """Whether all lags have the same weights, so that their rows can be added up first."""
+        return self.kernel == "average"
+
     def lag_weights(self) -> Tensor:
         """Spread the weights of the pairs over all series: (m, d, D), zero elsewhere."""
         lags, width = self.weight.shape[:2]
@@ -129,20 +156,9 @@ class PairEmbedding(_LinearEmbedding):
         for member in (0, 1):
             at = (slice(None), self.pairs[:, member], columns)
             dense[at] = dense[at] + self.weight[:, :, member]
-        if self.kernel == "average":
+        if self.lags_summed:
             return dense.expand(self.width, -1, -1) / self.width
         return dense
-
-    def forward(self, window: Tensor) -> Tensor:
-        """Embed windows: (B, T, d) to (B, T, D)."""
-        if self.kernel == "learned":
-            return super().forward(window)
-        steps = window.shape[1]
-        padded = pad_time(window, self.width, self.padding)
-        average = padded[:, :steps].clone()
-        for lag in range(1, self.width):
-            average += padded[:, lag : lag + steps]
-        return average @ self.lag_weights()[0]  # (B, T, d) @ (d, D)
 
 
 class DenseEmbedding(_LinearEmbedding):

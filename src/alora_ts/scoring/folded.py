@@ -28,7 +28,6 @@ from torch import Tensor
 
 from alora_ts.network import ALoRaT
 from alora_ts.network.attention import ALoRaLayer
-from alora_ts.network.embedding import pad_time
 from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
 from alora_ts.scoring.overlap import Overlap
 
@@ -161,11 +160,9 @@ class FoldedNetwork:
         self._embed = network.embed
         self.window = network.architecture.window
         self.causal = network.architecture.causal
-        # With one kernel for all lags the lags are summed first; otherwise they stand side by side.
-        self._average = getattr(network.embed, "kernel", None) == "average"
         steps = torch.eye(self.window, device=network.decode.weight.device)
-        lags = 1 if self._average else network.embed.width
-        self.neighbours = list(self._neighbourhood(steps[None])[0].chunk(lags, dim=1))
+        lags = network.embed.neighbours(steps[None])[0]  # (T, T), or (T, m·T) side by side
+        self.neighbours = list(torch.split(lags, self.window, dim=1))
         self.narrow: list[Mixing] = []
         self.wide: list[Valued] = []
         self._query_key: Affine | None = None
@@ -174,8 +171,7 @@ class FoldedNetwork:
             self.overlap = self._share()
 
     def _fold(self, network: ALoRaT) -> None:
-        lags = network.embed.lag_weights()
-        basis = lags[0] if self._average else lags.flatten(0, 1)  # (n, D)
+        basis = network.embed.basis()  # (n, D)
         width = basis.shape[1]
         constant = basis.new_zeros(width)
         *before, last = network.blocks
@@ -226,7 +222,7 @@ class FoldedNetwork:
 
     def _share(self) -> Overlap | None:
         """What overlapping windows have in common, where using it saves work."""
-        if len(self.narrow) != 1 or not self._average:
+        if len(self.narrow) != 1 or not self._embed.lags_summed:
             return None
         first, neighbours = self.first, self.neighbours[0]
         heads = self.narrow[0].heads
@@ -244,7 +240,7 @@ class FoldedNetwork:
     @torch.no_grad()
     def __call__(self, windows: Tensor) -> LastRow:
         """Expected last rows and last attention of windows (B, T, d)."""
-        f = self._neighbourhood(windows)
+        f = self._embed.neighbours(windows)
         for layer in self.narrow:
             attention = attend_shared(layer.query(f), f, causal=self.causal)  # (B, T·H, T)
             mixed = torch.bmm(attention, f).view(*f.shape[:2], -1)  # (B, T, H·n)
@@ -256,7 +252,7 @@ class FoldedNetwork:
         """Of all windows in rows (B + T − 1, d), each one step after the other."""
         assert self.overlap is not None
         windows = rows.unfold(0, self.overlap.window, 1).transpose(1, 2)  # (B, T, d)
-        u = self._neighbourhood(windows)
+        u = self._embed.neighbours(windows)
         attention = self._first_attention(u)
         projected = self.overlap.combine(attention, self.overlap.project(rows))
         return self._finish(projected, _Unformed(u, attention))
@@ -294,14 +290,6 @@ class FoldedNetwork:
         rows = torch.cat([itself, attention[:, :, -1].transpose(0, 1)], dim=1)  # (B, 1+H, T)
         seen = torch.cat([each.gathered(rows) for each in features], dim=-1)
         return LastRow(self.decode(seen.flatten(1)), attention.mean(0))
-
-    def _neighbourhood(self, windows: Tensor) -> Tensor:
-        """The rows that feed one embedded row: their sum, or side by side with learned lags."""
-        steps = windows.shape[1]
-        width = self._embed.width
-        padded = pad_time(windows, width, self._embed.padding)
-        lags = [padded[:, lag : lag + steps] for lag in range(width)]
-        return torch.stack(lags).sum(0) if self._average else torch.cat(lags, dim=-1)
 
 
 def _scaled_projection(layer: ALoRaLayer) -> Affine:
