@@ -8,6 +8,7 @@ from alora_ts.data.windows import plan_windows
 from alora_ts.scoring.engine import Engine
 from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.ring import Ring
+from alora_ts.scoring.scratch import Scratch
 from tests import naive
 from tests.scoring.networks import SHAPES, build
 
@@ -41,7 +42,7 @@ def test_windows_in_a_row_get_what_each_gets_alone(kind: str, count: int) -> Non
     folded = shared(kind)
     assert folded.overlap is not None
     rows = torch.randn(folded.overlap.window + count - 1, D)
-    together = folded.consecutive(rows)
+    together = folded.consecutive(rows, Scratch())
     alone = folded(rows.unfold(0, folded.overlap.window, 1).transpose(1, 2).contiguous())
     torch.testing.assert_close(together.expected, alone.expected, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(together.attention, alone.attention, rtol=1e-4, atol=1e-5)
@@ -50,7 +51,7 @@ def test_windows_in_a_row_get_what_each_gets_alone(kind: str, count: int) -> Non
 def test_windows_in_a_row_equal_the_loops() -> None:
     network = build(D, 60, heads=2)
     rows = torch.randn(10, D)
-    found = FoldedNetwork(network).consecutive(rows)
+    found = FoldedNetwork(network).consecutive(rows, Scratch())
     for number in range(4):
         reconstruction, attention = naive.forward(network, rows[number : number + 7].numpy())
         np.testing.assert_allclose(found.expected[number], reconstruction[-1], atol=1e-4)

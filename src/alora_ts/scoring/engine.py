@@ -9,6 +9,7 @@ threads.
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
@@ -24,15 +25,20 @@ from alora_ts.data.windows import WindowPlan
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 from alora_ts.scoring.folded import FoldedNetwork
+from alora_ts.scoring.overlap import SHARING
 from alora_ts.scoring.rank import count_rank
 from alora_ts.scoring.runtime import Runtime
+from alora_ts.scoring.scratch import Scratch
 from alora_ts.threads import submit, use_threads
 
 __all__ = ["Engine", "WindowChunk"]
 
-_CHUNK_ROWS = 1260
-"""Rows of all windows of a chunk: enough for large products, few enough for the cache, and a
-multiple of what windows in a row share (:mod:`alora_ts.scoring.overlap`) for the usual T."""
+_CHUNK_ROWS = 2520
+"""The most rows of all windows of a chunk: enough for large products, few enough for the cache."""
+
+_TOGETHER = 4
+"""A table that does not fit in one chunk gets a multiple of so many, all of one size: two or four
+threads then come to the end at the same time."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class Engine:
         return encoding.reconstruction[:, -1].cpu(), encoding.attention[-1].cpu()
 
     def _of_plan(
-        self, values: NDArray[np.float32], plan: WindowPlan, part: slice
+        self, values: NDArray[np.float32], plan: WindowPlan, part: slice, scratch: Scratch
     ) -> tuple[Tensor, Tensor]:
         """As :meth:`last_rows` for some windows of a plan; overlapping ones share their work."""
         overlap = None if self.folded is None else self.folded.overlap
@@ -116,7 +122,7 @@ class Engine:
         if self.folded is None or overlap is None or not in_a_row:
             return self.last_rows(torch.from_numpy(plan.gather(values, part)))
         rows = torch.from_numpy(values[starts[0] : ends[-1] + 1]).to(self._device)
-        last = self.folded.consecutive(rows)
+        last = self.folded.consecutive(rows, scratch)
         return last.expected.cpu(), last.attention.cpu()
 
     @torch.no_grad()
@@ -136,15 +142,18 @@ class Engine:
     ) -> Iterator[WindowChunk]:
         """Run all windows of a plan, in order; with a ``rank_level`` also count ranks."""
         total = len(plan.ends)
-        size = max(1, _CHUNK_ROWS // plan.window)
+        size = _chunk_size(total, plan.window)
+        workers = torch.get_num_threads()
+        unused = [Scratch() for _ in range(workers)]
 
         def run(start: int) -> WindowChunk:
             part = slice(start, min(start + size, total))
-            expected, attention = self._of_plan(values, plan, part)
+            scratch = unused.pop()
+            expected, attention = self._of_plan(values, plan, part, scratch)
+            unused.append(scratch)
             rank = None if rank_level is None else count_rank(attention, rank_level)
             return WindowChunk(part, expected.numpy(), attention, rank)
 
-        workers = torch.get_num_threads()
         waiting: deque[Future[WindowChunk]] = deque()
         with use_threads(1):
             try:
@@ -162,3 +171,12 @@ class Engine:
     def _told(chunk: WindowChunk, report: Report, task: str, total: int) -> WindowChunk:
         report(Step(task, chunk.windows.stop, total))
         return chunk
+
+
+def _chunk_size(windows: int, steps: int) -> int:
+    """How many windows of so many steps make a chunk."""
+    chunks = math.ceil(windows * steps / _CHUNK_ROWS)
+    if chunks > 1:
+        chunks = _TOGETHER * math.ceil(chunks / _TOGETHER)
+    # A multiple of what windows in a row share (:mod:`alora_ts.scoring.overlap`).
+    return SHARING * math.ceil(windows / (SHARING * max(1, chunks)))

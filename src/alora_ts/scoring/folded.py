@@ -30,6 +30,7 @@ from alora_ts.network import ALoRaT
 from alora_ts.network.attention import ALoRaLayer
 from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
 from alora_ts.scoring.overlap import Overlap
+from alora_ts.scoring.scratch import Scratch
 
 __all__ = ["Affine", "FoldedNetwork", "LastRow"]
 
@@ -248,13 +249,14 @@ class FoldedNetwork:
         return self._finish(self.first(f), _Formed(f))
 
     @torch.no_grad()
-    def consecutive(self, rows: Tensor) -> LastRow:
+    def consecutive(self, rows: Tensor, scratch: Scratch) -> LastRow:
         """Of all windows in rows (B + T − 1, d), each one step after the other."""
         assert self.overlap is not None
         windows = rows.unfold(0, self.overlap.window, 1).transpose(1, 2)  # (B, T, d)
         u = self._embed.neighbours(windows)
         attention = self._first_attention(u)
-        projected = self.overlap.combine(attention, self.overlap.project(rows))
+        projected = self.overlap.project(rows, scratch)
+        projected = self.overlap.combine(attention, projected, scratch)
         return self._finish(projected, _Unformed(u, attention))
 
     @torch.no_grad()

@@ -19,9 +19,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["Overlap"]
+from alora_ts.scoring.scratch import Scratch
 
-_TOGETHER = 3
+__all__ = ["SHARING", "Overlap"]
+
+SHARING = 3
+"""How many windows in a row share one product."""
+
 _WORTH = 0.8
 """Share of the inner dimensions that may remain; small products run less well than large ones."""
 
@@ -53,19 +57,21 @@ class Overlap:
     @property
     def pays(self) -> bool:
         """Whether less work remains than without sharing."""
-        return self.window + _TOGETHER - 1 < _WORTH * self._variables
+        return self.window + SHARING - 1 < _WORTH * self._variables
 
     def average(self, window: Tensor) -> Tensor:
         """Average neighbouring rows of one window (1, T, d): u = N x."""
         return (self._neighbours @ window[0])[None]
 
-    def project(self, rows: Tensor) -> Tensor:
+    def project(self, rows: Tensor, scratch: Scratch) -> Tensor:
         """Project single rows (R, d): x W and their share of the bias, (R, 1+H, m)."""
-        projected = (rows @ self._by_row).view(-1, self._blocks, self._wide)
+        projected = scratch.empty("projected", len(rows), self._blocks * self._wide, like=rows)
+        projected = torch.mm(rows, self._by_row, out=projected)
+        projected = projected.view(-1, self._blocks, self._wide)
         projected[:, 0] += self._bias
         return projected
 
-    def combine(self, attention: Tensor, projected: Tensor) -> Tensor:
+    def combine(self, attention: Tensor, projected: Tensor, scratch: Scratch) -> Tensor:
         """Put windows together from projected rows.
 
         Parameters
@@ -74,15 +80,17 @@ class Overlap:
             Of the first layer, the heads of a step following one another.
         projected : Tensor of shape (B + T − 1, 1+H, m)
             Window b uses the rows from b on.
+        scratch : Scratch
+            Where the result is.
 
         Returns
         -------
         Tensor of shape (B, T, m)
         """
         flat = projected.view(-1, self._wide)
-        result = flat.new_empty(len(attention), self.window, self._wide)
-        whole = len(attention) // _TOGETHER * _TOGETHER
-        for first, end, count in ((0, whole, _TOGETHER), (whole, len(attention), 1)):
+        result = scratch.empty("combined", len(attention), self.window, self._wide, like=flat)
+        whole = len(attention) // SHARING * SHARING
+        for first, end, count in ((0, whole, SHARING), (whole, len(attention), 1)):
             spread = self._spread(attention[first:end], count)
             for start, weights in zip(range(first, end, count), spread, strict=True):
                 used = flat[start * self._blocks :][: weights.shape[1]]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alora_ts.scoring.engine import Engine
+from alora_ts.scoring.scratch import Scratch
 
 __all__ = ["Ring"]
 
@@ -37,6 +38,7 @@ class Ring:
         self._rows = np.zeros((2 * window, variables), dtype=np.float32)
         self._tensor = torch.from_numpy(self._rows)
         self._place = 0
+        self._scratch = Scratch()
         folded = engine.folded
         # On a GPU the rows would travel twice; there the window is looked at as a whole.
         in_torch = engine.on_processor and engine.runtime is None
@@ -44,7 +46,7 @@ class Ring:
         self._folded = folded if shared else None
         self._projected: Tensor | None = None
         if self._folded is not None and self._folded.overlap is not None:
-            self._projected = self._folded.overlap.project(self._tensor[:window])
+            self._projected = self._folded.overlap.project(self._tensor[:window], Scratch())
 
     @property
     def rows(self) -> NDArray[np.float32]:
@@ -88,4 +90,6 @@ class Ring:
     def _project(self, places: slice) -> None:
         if self._folded is not None and self._projected is not None:
             assert self._folded.overlap is not None
-            self._projected[places] = self._folded.overlap.project(self._tensor[places])
+            self._projected[places] = self._folded.overlap.project(
+                self._tensor[places], self._scratch
+            )
