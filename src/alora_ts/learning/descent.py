@@ -24,7 +24,8 @@ from alora_ts.threads import side_by_side, use_threads
 __all__ = ["Descend", "descend"]
 
 Descend = Callable[[ALoRaT, Tensor, TrainingOptions], Loss]
-"""Gives the loss of a batch of windows (B, T, d) and leaves its gradient in the network."""
+"""Gives the loss of a batch of windows (B, T, d) and leaves its gradient in the network, in place
+of the one that was there."""
 
 _PARTS = 2
 _FEWEST = 16
@@ -51,6 +52,8 @@ def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
     parts = [windows] if whole else list(windows.chunk(_PARTS))
     shares = [len(part) / len(windows) for part in parts]
     threads = min(len(parts), torch.get_num_threads())
+    before = [parameter.grad for parameter in network.parameters()]
+    network.zero_grad()
     with use_threads(1):
         folds = fold(network, threads=threads)
         cut = None if folds is None else Folds(*(_leaf(each) for each in folds.tensors()))
@@ -71,6 +74,9 @@ def descend(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
             if folds is not None and cut is not None:
                 ends = list(zip(folds.ends(), cut.ends(), strict=True))
                 side_by_side(_carry_on, ends, threads=threads)
+    # The old gradient goes only now that the new one is there: its memory then stays with the
+    # process for the next step, and need not come from the system page by page.
+    before.clear()
     return loss
 
 
@@ -96,7 +102,7 @@ def _mean(losses: tuple[Loss, ...], shares: list[float]) -> Loss:
 
 
 def _sum(gradients: list[Tensor | None]) -> Tensor | None:
-    """The sum of the parts' gradients, in the first one's place; None for an unused parameter."""
+    """The sum of the parts' gradients, in the first one's place; None for a parameter not used."""
     used = [gradient for gradient in gradients if gradient is not None]
     for gradient in used[1:]:
         used[0].add_(gradient)

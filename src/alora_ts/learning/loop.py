@@ -92,7 +92,6 @@ def train(
             for _ in range(steps_per_epoch):
                 which = np.fromiter(itertools.islice(order, batch), dtype=np.int64)
                 windows = training.take(which)
-                optimiser.zero_grad(set_to_none=True)
                 loss = descend(network, windows, options)
                 _guard(loss, windows, variables)
                 nn.utils.clip_grad_norm_(network.parameters(), options.gradient_clip)
