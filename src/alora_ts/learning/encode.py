@@ -13,7 +13,7 @@ step, once for all parts of its batch.
 
 Widths are rounded up to multiples of eight with columns of zeros: series that are always zero, and
 embedded series that nothing feeds and nothing reads. The processor multiplies rows of such widths
-up to half as fast again, because no row begins in the middle of what it loads at once.
+faster, because none begins in the middle of what it loads at once.
 """
 
 from __future__ import annotations
