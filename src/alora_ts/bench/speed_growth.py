@@ -77,6 +77,7 @@ def _score_seconds(case: Case, rows: int) -> float:
 def draw_growth(growth: Sequence[Growth], path: str | os.PathLike[str]) -> None:
     """Draw the curves, both axes logarithmic, with a straight line for linear growth."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     figure = Figure(figsize=(11, 3), layout="constrained")
     for axes, one in zip(figure.subplots(1, len(growth)), growth, strict=True):
@@ -86,6 +87,8 @@ def draw_growth(growth: Sequence[Growth], path: str | os.PathLike[str]) -> None:
         axes.set_xlabel(one.size)
         axes.set_ylabel("ms a table" if one.size == "rows N" else "ms a row")
         axes.set_xticks(one.values, [str(value) for value in one.values])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.minorticks_off()
         axes.legend()
     with write_atomically(path) as part:
