@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from alora_ts.data.windows import plan_windows
-from alora_ts.scoring.engine import Engine
+from alora_ts.scoring.engine import _CHUNK_ROWS, Engine, _chunk_size
 from alora_ts.scoring.folded import FoldedNetwork
+from alora_ts.scoring.overlap import SHARING
 from alora_ts.scoring.ring import Ring
 from alora_ts.scoring.scratch import Scratch
 from tests import naive
@@ -74,6 +75,34 @@ def test_the_engine_shares_inside_segments_only(segments: list[int]) -> None:
     found = [chunk.expected for chunk in engine.chunks(values, plan, lambda _: None)]
     alone = engine.last_rows(torch.from_numpy(plan.gather(values, slice(None))))[0]
     np.testing.assert_allclose(np.concatenate(found), alone, rtol=1e-4, atol=1e-4)
+
+
+def test_chunks_that_use_the_same_memory_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = build(D, 60, heads=2)
+    values = np.random.default_rng(0).normal(size=(95, D)).astype(np.float32)
+    plan = plan_windows(len(values), 7, None)
+    alone = Engine(network).last_rows(torch.from_numpy(plan.gather(values, slice(None))))
+    monkeypatch.setattr("alora_ts.scoring.engine._CHUNK_ROWS", 50)
+    # All chunks are there before the first is looked at.
+    chunks = list(Engine(network).chunks(values, plan, lambda _: None))
+    assert len(chunks) > 4
+    found = np.concatenate([chunk.expected for chunk in chunks])
+    np.testing.assert_allclose(found, alone[0], rtol=1e-4, atol=1e-4)
+    found = torch.cat([chunk.attention for chunk in chunks])
+    torch.testing.assert_close(found, alone[1], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("windows", [0, 1, 2, 100, 126, 127, 2048, 23_681])
+@pytest.mark.parametrize("steps", [1, 7, 20, 100, 3000])
+def test_chunks_are_of_one_size_and_end_together(windows: int, steps: int) -> None:
+    size = _chunk_size(windows, steps)
+    if windows * steps <= _CHUNK_ROWS:
+        assert size == max(1, windows)
+        return
+    assert size % SHARING == 0
+    assert size * steps < _CHUNK_ROWS + SHARING * steps
+    full = windows // size
+    assert -(-windows // size) - full <= 1
 
 
 @pytest.mark.parametrize(("d", "how"), [(D, {"heads": 2}), (3, {}), (3, {"positional": True})])

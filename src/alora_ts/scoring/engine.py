@@ -176,7 +176,8 @@ class Engine:
 def _chunk_size(windows: int, steps: int) -> int:
     """How many windows of so many steps make a chunk."""
     chunks = math.ceil(windows * steps / _CHUNK_ROWS)
-    if chunks > 1:
-        chunks = _TOGETHER * math.ceil(chunks / _TOGETHER)
+    if chunks <= 1:
+        return max(1, windows)
+    chunks = _TOGETHER * math.ceil(chunks / _TOGETHER)
     # A multiple of what windows in a row share (:mod:`alora_ts.scoring.overlap`).
-    return SHARING * math.ceil(windows / (SHARING * max(1, chunks)))
+    return SHARING * math.ceil(windows / (SHARING * chunks))
