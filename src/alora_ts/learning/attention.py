@@ -102,6 +102,11 @@ class _How:
     causal: bool
     per_head: bool
 
+    @property
+    def scale(self) -> float:
+        """What scores are multiplied by (Eq. 2)."""
+        return float(self.width**-0.5)
+
     def parts(self, joint: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
         wide = self.heads * self.width
@@ -128,8 +133,9 @@ class _Heads(Function):
         for matrices, (query, key, value, into) in zip(
             attention, how.by_head(joint, mixed), strict=True
         ):
-            scale = how.width**-0.5
-            torch.baddbmm(matrices, query, key.transpose(1, 2), beta=0, alpha=scale, out=matrices)
+            torch.baddbmm(
+                matrices, query, key.transpose(1, 2), beta=0, alpha=how.scale, out=matrices
+            )
             if how.causal:
                 matrices.masked_fill_(later_steps(matrices), float("-inf"))
             torch.softmax(matrices, -1, out=matrices)
@@ -156,7 +162,7 @@ class _Heads(Function):
             zip(own, other, strict=True)
         ):
             torch.baddbmm(of_attention[head], of_own, value.transpose(1, 2), out=of_scores)
-            _through_softmax(of_scores, attention[head]).mul_(how.width**-0.5)
+            _through_softmax(of_scores, attention[head]).mul_(how.scale)
             of_query.copy_(torch.bmm(of_scores, key))
             of_key.copy_(torch.bmm(of_scores.transpose(1, 2), query))
             of_value.copy_(torch.bmm(attention[head].transpose(1, 2), of_own))

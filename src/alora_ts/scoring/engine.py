@@ -102,14 +102,18 @@ class Engine:
             return None
         return Runtime(self.folded, self._network.variables)
 
-    @torch.no_grad()
     def last_rows(self, windows: Tensor) -> tuple[Tensor, Tensor]:
         """Expected last rows (B, d) and last mean attention (B, T, T) of windows (B, T, d)."""
+        if self.runtime is not None:
+            # The first and shortest way: a stream goes it for every row.
+            last = self.runtime(windows)
+            return last.expected, last.attention
         windows = windows.to(self._device)
         if self.folded is not None:
-            last = (self.runtime or self.folded)(windows)
+            last = self.folded(windows)
             return last.expected.cpu(), last.attention.cpu()
-        encoding = self._network(windows)
+        with torch.no_grad():
+            encoding = self._network(windows)
         return encoding.reconstruction[:, -1].cpu(), encoding.attention[-1].cpu()
 
     def _of_plan(

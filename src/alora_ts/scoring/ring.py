@@ -79,12 +79,9 @@ class Ring:
     def look(self) -> tuple[Tensor, Tensor]:
         """Expected last row (1, d) and last mean attention (1, T, T) of the window."""
         window = self._tensor[None, self._place : self._place + self._window]
-        if self._engine.runtime is not None:
-            last = self._engine.runtime(window)
-        elif self._folded is not None and self._projected is not None:
-            last = self._folded.newest(window, self._projected, self._place)
-        else:
+        if self._folded is None or self._projected is None:
             return self._engine.last_rows(window)
+        last = self._folded.newest(window, self._projected, self._place)
         return last.expected, last.attention
 
     def _project(self, places: slice) -> None:

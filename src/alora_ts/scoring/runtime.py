@@ -81,29 +81,26 @@ def _write(folded: FoldedNetwork, variables: int) -> bytes:
         mixed = graph.flat(graph.apply("MatMul", attention, by_window), mixing.heads * width)
         f = graph.join([f, mixed], axis=1)
         width *= 1 + mixing.heads
-    query_key = [folded.last_inner] * 2
-    carries = [[each.mix.shape[1]] for each in folded.wide[:-1]] + [query_key]
-    parts = [[each.inner] * 3 + carry for each, carry in zip(folded.wide, carries, strict=False)]
-    projected, features = graph.affines(f, folded.first, (parts or carries)[0]), [(f, width)]
+    query_key, features = [folded.last_inner] * 2, [(f, width)]
     for number, valued in enumerate(folded.wide):
         inner = valued.inner
-        query, key, value, *carried = projected
+        before_last = number + 1 == len(folded.wide)
+        carry = query_key if before_last else [valued.mix.shape[1]]
+        query, key, value, *carried = graph.affines(f, valued.joint, [inner] * 3 + carry)
         attention = graph.attend(query, key, valued.heads, inner)
         by_head = graph.turned(graph.heads(value, valued.heads, inner), 0, 2, 1, 3)
         mixed = graph.turned(graph.apply("MatMul", attention, by_head), 0, 2, 1, 3)
         mixed = graph.flat(mixed, inner)
-        mixes = torch.split(valued.mix, carries[number], dim=1)
+        mixes = torch.split(valued.mix, carry, dim=1)
         carried = [
             graph.apply("Gemm", mixed, graph.weight(mix), name)
             for mix, name in zip(mixes, carried, strict=True)
         ]
-        if number + 1 == len(folded.wide):
-            projected, features = carried, [*features, (mixed, inner)]
+        if before_last:
+            features.append((mixed, inner))
         else:
-            following = folded.wide[number + 1].joint
-            projected = graph.affines(carried[0], following, parts[number + 1])
-            features = [(carried[0], valued.mix.shape[1])]
-    query, key = projected
+            (f,), features = carried, [(carried[0], carry[0])]
+    query, key = carried if folded.wide else graph.affines(f, folded.first, query_key)
     attention = graph.attend(query, key, folded.heads, folded.last_inner)
     graph.apply("ReduceMean", attention, axes=[1], keepdims=0, into="attention")
     # Of the last layer: the last row itself, then what each head gathers for it.
