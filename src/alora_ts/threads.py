@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -139,14 +140,14 @@ def submit(work: Callable[[_Item], _Result], item: _Item, *, threads: int) -> Fu
 def side_by_side(
     work: Callable[[_Item], _Result], items: Sequence[_Item], *, threads: int
 ) -> list[_Result]:
-    """Apply ``work`` to each item, the first in this thread, the others in kept ones.
+    """Apply ``work`` to each item; this thread and kept ones take the next item in turn.
 
     Parameters
     ----------
     work : callable
         As for :func:`submit`.
     items : sequence
-        Not empty.
+        Those that take long come best first.
     threads : int
         How many work at once. With one, everything is done in this thread.
 
@@ -161,15 +162,32 @@ def side_by_side(
     ...     side_by_side(abs, [-1, 2, -3], threads=2)
     [1, 2, 3]
     """
-    first, *others = items
-    if threads < 2 or not others:
+    if threads < 2 or len(items) < 2:
         return [work(item) for item in items]
-    waiting = [submit(work, item, threads=threads - 1) for item in others]
+    places = deque(range(len(items)))
+    found: dict[int, _Result] = {}
+
+    def take_turns(_: None) -> None:
+        while True:
+            try:
+                place = places.popleft()
+            except IndexError:
+                return
+            try:
+                found[place] = work(items[place])
+            except BaseException:
+                places.clear()  # nobody will see the others' results
+                raise
+
+    helpers = min(threads, len(items)) - 1
+    waiting = [submit(take_turns, None, threads=threads - 1) for _ in range(helpers)]
     try:
-        found = work(first)
+        take_turns(None)
     finally:
         wait(waiting)
-    return [found, *(each.result() for each in waiting)]
+    for each in waiting:
+        each.result()
+    return [found[place] for place in range(len(items))]
 
 
 @cache

@@ -9,7 +9,7 @@ from alora_ts.scoring.engine import _CHUNK_ROWS, Engine, _chunk_size
 from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.overlap import SHARING
 from alora_ts.scoring.ring import Ring
-from alora_ts.scoring.scratch import Scratch
+from alora_ts.scratch import Scratch
 from tests import naive
 from tests.scoring.networks import SHAPES, build
 

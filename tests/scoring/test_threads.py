@@ -46,11 +46,47 @@ def test_results_come_in_the_order_of_the_items(threads: int) -> None:
     assert found == [0.03, 0.02, 0.0]
 
 
+def test_a_thread_that_is_done_takes_the_next_item() -> None:
+    others_done = threading.Event()
+    seen = []
+
+    def work(item: int) -> int | None:
+        if item == 0:
+            assert others_done.wait(60)
+        seen.append(item)
+        if len(seen) == 3:
+            others_done.set()
+        return threading.get_native_id()
+
+    with use_threads(1):
+        slow, *others = side_by_side(work, range(4), threads=2)
+    assert seen == [1, 2, 3, 0]
+    assert slow not in others
+
+
+def test_nothing_is_begun_after_a_failure() -> None:
+    seen = []
+    both = threading.Barrier(2)
+
+    def work(item: int) -> None:
+        both.wait()
+        seen.append(item)
+        if item == 0:
+            raise RuntimeError("broken")
+        time.sleep(0.1)
+
+    with use_threads(1), pytest.raises(RuntimeError, match="broken"):
+        side_by_side(work, range(4), threads=2)
+    assert sorted(seen) == [0, 1]
+
+
 @pytest.mark.parametrize("bad", [0, 1])
 def test_nothing_is_still_running_when_one_fails(bad: int) -> None:
     done = []
+    both = threading.Barrier(2)
 
     def work(item: int) -> None:
+        both.wait()
         if item == bad:
             raise RuntimeError("broken")
         time.sleep(0.1)

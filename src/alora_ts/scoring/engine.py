@@ -28,7 +28,7 @@ from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.overlap import SHARING
 from alora_ts.scoring.rank import count_rank
 from alora_ts.scoring.runtime import Runtime
-from alora_ts.scoring.scratch import Scratch
+from alora_ts.scratch import Scratch
 from alora_ts.threads import submit, use_threads
 
 __all__ = ["Engine", "WindowChunk"]

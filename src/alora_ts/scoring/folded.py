@@ -30,7 +30,7 @@ from alora_ts.network import ALoRaT
 from alora_ts.network.attention import ALoRaLayer
 from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
 from alora_ts.scoring.overlap import Overlap
-from alora_ts.scoring.scratch import Scratch
+from alora_ts.scratch import Scratch
 
 __all__ = ["Affine", "FoldedNetwork", "LastRow"]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from alora_ts.scoring.scratch import Scratch
+from alora_ts.scratch import Scratch
 
 __all__ = ["SHARING", "Overlap"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alora_ts.scoring.engine import Engine
-from alora_ts.scoring.scratch import Scratch
+from alora_ts.scratch import Scratch
 
 __all__ = ["Ring"]
 

@@ -1,4 +1,4 @@
-"""Memory that is used again by one chunk of windows after the other."""
+"""Memory that is used again, by one chunk of windows or one training step after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Scratch:
     """Room for the largest intermediate results of one thread.
 
     Freed blocks of many megabytes go back to the system, and each of their pages has to be filled
-    with zeros before it returns; a chunk would wait for that longer than for some of its products.
+    with zeros before it returns; that takes longer than some of the products that fill them.
 
     Examples
     --------
