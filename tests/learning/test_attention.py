@@ -6,66 +6,100 @@ import pytest
 import torch
 from torch import Tensor
 
-from alora_ts.learning.attention import attend_and_mix, attend_and_mix_shared
+from alora_ts.learning import attention as module
+from alora_ts.learning.attention import Heads, SharedHeads
 from alora_ts.network.attention import attend
+from alora_ts.scratch import Scratch
 
-SWITCHES = list(itertools.product([False, True], repeat=3))
+SIZES = [(2, 3, 2, 3), (1, 1, 1, 1), (5, 4, 3, 8)]
 
 
 def draw(*shape: int) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
 
 
-@pytest.mark.parametrize(("summed", "causal", "per_head"), SWITCHES)
-@pytest.mark.parametrize(("batch", "steps", "heads", "width"), [(2, 3, 2, 3), (1, 1, 1, 1)])
-def test_heads_give_the_plain_numbers_and_their_gradient(
-    batch: int, steps: int, heads: int, width: int, *, summed: bool, causal: bool, per_head: bool
-) -> None:
-    torch.manual_seed(0)
-    parts = [2 * heads * width, heads * 2, 2 if summed else 0]
-    joint = draw(batch, steps, sum(parts))
-
-    def ours(joint: Tensor) -> tuple[Tensor, Tensor]:
-        return attend_and_mix(joint, heads, width, summed=summed, causal=causal, per_head=per_head)
-
+def plain_heads(
+    joint: Tensor, heads: int, width: int, *, summed: bool, causal: bool
+) -> list[Tensor]:
+    """What the heads mix and their matrices, by the lines of the network itself."""
+    batch, steps, columns = joint.shape
+    value_width = (columns - 2 * heads * width) // (heads + summed)
+    parts = [2 * heads * width, heads * value_width, summed * value_width]
     query_key, values, carried = joint.split(parts, dim=-1)
-    query, key = query_key.view(batch, steps, 2, heads, width).permute(2, 0, 3, 1, 4)
-    attention = attend(query, key, causal=causal)
-    by_head = attention @ values.view(batch, steps, heads, 2).transpose(1, 2)
-    beside = by_head.transpose(1, 2).flatten(2)
-    mixed, shown = ours(joint)
-    torch.testing.assert_close(mixed, carried + by_head.sum(1) if summed else beside)
-    torch.testing.assert_close(shown, attention.transpose(0, 1) if per_head else attention.mean(1))
-    assert torch.autograd.gradcheck(ours, (joint,))
+    query, key = query_key.reshape(batch, steps, 2, heads, width).permute(2, 0, 3, 1, 4)
+    matrices = attend(query, key, causal=causal)
+    by_head = matrices @ values.reshape(batch, steps, heads, value_width).transpose(1, 2)
+    return [carried + by_head.sum(1) if summed else by_head.transpose(1, 2).flatten(2), matrices]
 
 
-@pytest.mark.parametrize(("causal", "per_head"), list(itertools.product([False, True], repeat=2)))
-@pytest.mark.parametrize(("batch", "steps", "heads", "width"), [(2, 3, 2, 3), (1, 1, 1, 1)])
+def plain_shared(left: Tensor, u: Tensor, *, causal: bool) -> list[Tensor]:
+    batch, _, width = u.shape
+    query = left.view(batch, u.shape[1], -1, width).transpose(1, 2) * width**0.5
+    matrices = attend(query, u[:, None], causal=causal)  # (B, H, T, T)
+    return [(matrices @ u[:, None]).transpose(1, 2).reshape(left.shape), matrices]
+
+
+@pytest.mark.parametrize("together", [1, 2**18], ids=["window by window", "all at once"])
+@pytest.mark.parametrize(("summed", "causal"), list(itertools.product([False, True], repeat=2)))
+@pytest.mark.parametrize(("batch", "steps", "heads", "width"), SIZES)
+def test_heads_give_the_plain_numbers_and_their_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    batch: int,
+    steps: int,
+    heads: int,
+    width: int,
+    summed: bool,
+    causal: bool,
+    together: int,
+) -> None:
+    monkeypatch.setattr(module, "_TOGETHER", together)
+    torch.manual_seed(0)
+    scratch = Scratch()
+    for windows in (batch + 1, batch):  # the second pass finds the first one's numbers
+        joint = draw(windows, steps, 2 * heads * width + (heads + summed) * 2)
+        expected = plain_heads(joint, heads, width, summed=summed, causal=causal)
+        ours = Heads(heads, width, summed=summed, causal=causal, scratch=scratch)
+        mixed = torch.full_like(expected[0], torch.nan)
+        found = [mixed, ours.forward(joint.detach(), mixed)]
+        torch.testing.assert_close(found, [each.detach() for each in expected])
+        of_mixed, of_matrices = (torch.randn_like(each) for each in expected)
+        of_joint = torch.full_like(joint, torch.nan).detach()
+        ours.backward(of_mixed, of_matrices, of_joint)
+        plain = torch.autograd.grad(expected, joint, [of_mixed, of_matrices])
+        torch.testing.assert_close(of_joint, plain[0])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("batch", "steps", "heads", "width"), SIZES)
 def test_shared_heads_give_the_plain_numbers_and_their_gradient(
-    batch: int, steps: int, heads: int, width: int, *, causal: bool, per_head: bool
+    batch: int, steps: int, heads: int, width: int, *, causal: bool
 ) -> None:
     torch.manual_seed(0)
-    left = draw(batch, steps * heads, width)
-    u = torch.randn(batch, steps, width, dtype=torch.float64)
+    scratch = Scratch()
+    for windows in (batch + 1, batch):
+        left = draw(windows, steps * heads, width)
+        u = torch.randn(windows, steps, width, dtype=torch.float64)
+        expected = plain_shared(left, u, causal=causal)
+        ours = SharedHeads(causal=causal, scratch=scratch)
+        mixed = torch.full_like(expected[0], torch.nan)
+        found = [mixed, ours.forward(left.detach(), u, mixed)]
+        torch.testing.assert_close(found, [each.detach() for each in expected])
+        of_mixed, of_matrices = (torch.randn_like(each) for each in expected)
+        of_left = torch.full_like(left, torch.nan).detach()
+        ours.backward(of_mixed, of_matrices, of_left)
+        plain = torch.autograd.grad(expected, left, [of_mixed, of_matrices])
+        torch.testing.assert_close(of_left, plain[0])
 
-    def ours(left: Tensor) -> tuple[Tensor, Tensor]:
-        return attend_and_mix_shared(left, u, causal=causal, per_head=per_head)
 
-    query = left.view(batch, steps, heads, width).transpose(1, 2) * width**0.5
-    attention = attend(query, u[:, None], causal=causal)  # (B, H, T, T)
-    mixed, shown = ours(left)
-    by_step = (attention @ u[:, None]).transpose(1, 2).reshape(batch, -1, width)
-    torch.testing.assert_close(mixed, by_step)
-    torch.testing.assert_close(shown, attention.transpose(0, 1) if per_head else attention.mean(1))
-    assert torch.autograd.gradcheck(ours, (left,))
-
-
-def test_parts_of_a_wider_tensor_may_be_given() -> None:
+def test_a_gradient_of_the_mean_may_be_spread_without_copies() -> None:
     torch.manual_seed(0)
-    wide = draw(2, 4, 20)
-    how = {"summed": False, "causal": False, "per_head": False}
-    given = attend_and_mix(wide[..., 1:19], 2, 3, **how)
-    torch.testing.assert_close(given, attend_and_mix(wide[..., 1:19].contiguous(), 2, 3, **how))
-    assert torch.autograd.gradcheck(
-        lambda wide: attend_and_mix(wide[..., 1:19], 2, 3, **how), (wide,)
-    )
+    joint = draw(2, 4, 18)
+    expected = plain_heads(joint, 2, 3, summed=False, causal=False)
+    ours = Heads(2, 3, summed=False, causal=False, scratch=Scratch())
+    ours.forward(joint.detach(), torch.empty_like(expected[0]))
+    of_mean, of_joint = torch.randn(2, 4, 4, dtype=torch.float64), torch.empty_like(joint).detach()
+    spread = (of_mean / 2)[:, None].expand(-1, 2, -1, -1)
+    ours.backward(torch.zeros_like(expected[0]), spread, of_joint)
+    plain = torch.autograd.grad(expected[1].mean(1), joint, of_mean)
+    torch.testing.assert_close(of_joint, plain[0])

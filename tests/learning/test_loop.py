@@ -9,7 +9,7 @@ import torch
 from alora_ts.errors import TrainingError
 from alora_ts.learning import EpochEnd, TrainingOptions, TrainingSummary, train
 from alora_ts.learning.loop import _rate_factor
-from alora_ts.learning.loss import objective
+from alora_ts.learning.loss import judge
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.network import ALoRaT, Architecture
 from alora_ts.progress import Step
@@ -153,7 +153,7 @@ def test_the_objective_by_hand(placement: str, penalty: str) -> None:
     net = network().eval()
     windows = torch.randn(4, T, 3)
     options = TrainingOptions(placement=placement, penalty=penalty, low_rank_weight=0.7)  # type: ignore[arg-type]
-    loss = objective(net, windows, options)
+    loss = judge(net(windows, per_head=options.per_head), windows, options)
     encoding = net(windows, per_head=True)
     squares = (encoding.reconstruction - windows).square()
     torch.testing.assert_close(loss.error, squares.mean())

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from alora_ts import ALoRa
 from alora_ts.bench.surroundings import processor_name
 from alora_ts.learning import TrainingOptions
-from alora_ts.learning.descent import descend
+from alora_ts.learning.descent import Descent
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.progress import Report, Step
 from alora_ts.threads import use_threads
@@ -203,6 +203,7 @@ def _training(case: Case, _: ALoRa, repetitions: int) -> Comparison:
     )
     windows = torch.stack([torch.from_numpy(rows[at : at + case.window]) for at in range(_BATCH)])
     options = TrainingOptions()
+    descend = Descent()
 
     # Steps follow one another in training, so a few alternate with as many of the other way.
     def ours() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,15 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.autograd import Function
 from torch.multiprocessing.spawn import spawn
 from torch.nn.parallel import DistributedDataParallel
 
 from alora_ts.data import as_table
 from alora_ts.errors import AloraError
 from alora_ts.estimator import ALoRa
-from alora_ts.learning.loss import Loss, objective
+from alora_ts.learning.descent import Descent
+from alora_ts.learning.loss import Loss
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.model.fit import fit_model
 from alora_ts.network import ALoRaT
@@ -135,10 +137,32 @@ class _Objective(nn.Module):
         super().__init__()
         self.network = network
         self._options = options
+        self._descend = Descent()
 
     def forward(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        loss = objective(self.network, windows, self._options)
+        weights = list(self.network.parameters())
+        found: tuple[Tensor, Tensor, Tensor, Tensor] = _Descended.apply(  # type: ignore[no-untyped-call]
+            lambda: self._descend(self.network, windows, self._options), *weights
+        )
+        return found
+
+
+class _Descended(Function):
+    """A loss whose gradient comes with it; torch hears of it on the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, descend: Callable[[], Loss], *weights: Tensor) -> tuple[Tensor, ...]:
+        with torch.enable_grad():
+            loss = descend()
+        ctx.gradients = [weight.grad for weight in weights]
+        for weight in weights:
+            weight.grad = None
         return loss.total, loss.error, loss.penalty, loss.squares
+
+    @staticmethod
+    def backward(ctx: Any, *of_terms: Tensor) -> tuple[Tensor | None, ...]:
+        of_total = of_terms[0]
+        return None, *(each if each is None else of_total * each for each in ctx.gradients)
 
 
 @dataclass(frozen=True, kw_only=True)

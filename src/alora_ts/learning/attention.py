@@ -1,204 +1,261 @@
-"""Attention of many heads and its gradient, with few passes over the matrices.
+"""Attention of many heads, there and back, in memory that is kept from step to step.
 
-torch would derive the same gradients from the plain lines. For long windows it then spends a good
-part of a step on scaling, copying and adding the matrices of all heads; here the products scale,
-and the gradient of the mean over the heads is added in place.
+torch would derive the same gradients from the plain lines. It would also copy, scale and add the
+matrices of all heads more often, and take new memory for each result; in training that is a good
+part of a step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from alora_ts.network.attention import later_steps
+from alora_ts.scratch import Scratch
 
-__all__ = ["attend_and_mix", "attend_and_mix_shared"]
+__all__ = ["Heads", "SharedHeads"]
+
+_TOGETHER = 2**18
+"""About how many entries of attention matrices are worked on at a time. They stay in the cache from
+one product to the next; of short windows all are worked on at once, in few calls."""
 
 
-def attend_and_mix(
-    joint: Tensor, heads: int, width: int, *, summed: bool, causal: bool, per_head: bool
-) -> tuple[Tensor, Tensor]:
-    """Attention (Eq. 2) and what it makes of the values.
+@dataclass(frozen=True)
+class _Operands:
+    """What the matrices of all heads are made of and mix, (B, H, T, ·), and the matrices."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    matrices: Tensor
+
+    def few_at_a_time(self) -> Iterator[tuple[slice, tuple[Tensor, ...]]]:
+        """Some windows and their operands, the heads of all as one batch of matrices."""
+        batch, heads, steps, _ = self.matrices.shape
+        size = max(1, _TOGETHER // (heads * steps * steps))
+        every = (self.query, self.key, self.value, self.matrices)
+        for start in range(0, batch, size):
+            some = slice(start, start + size)
+            yield some, tuple(each[some].flatten(0, 1) for each in every)
+
+
+class Heads:
+    """The heads of one layer, of some windows (Eq. 2).
 
     Parameters
     ----------
-    joint : Tensor of shape (B, T, 2·H·w + H·v), or (B, T, 2·H·w + H·v + v) if summed
-        Queries of all heads, keys, values; last what the sum is added to. All in one, because
-        its gradient then needs no putting together.
     heads, width : int
         H and w.
     summed : bool
         Add up what the heads give, instead of putting it side by side.
     causal : bool
         A step sees itself and the steps before it.
-    per_head : bool
-        Give the matrices of each head, instead of their mean.
-
-    Returns
-    -------
-    mixed : Tensor of shape (B, T, H·v), or (B, T, v) if summed
-    attention : Tensor of shape (B, T, T), or (H, B, T, T) per head
+    scratch : Scratch
+        Where results are kept, for the way back too.
 
     Examples
     --------
-    >>> mixed, attention = attend_and_mix(
-    ...     torch.ones(1, 2, 17), 2, 2, summed=True, causal=True, per_head=False
-    ... )
-    >>> attention[0]
+    >>> heads = Heads(2, 2, summed=True, causal=True, scratch=Scratch())
+    >>> mixed = torch.empty(1, 2, 3)
+    >>> heads.forward(torch.ones(1, 2, 17), mixed)[0, 0]
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
     >>> mixed
     tensor([[[3., 3., 3.],
              [3., 3., 3.]]])
     """
-    how = _How(heads, width, summed, causal, per_head)
-    found: tuple[Tensor, Tensor] = _Heads.apply(joint, how)  # type: ignore[no-untyped-call]
-    return found
+
+    def __init__(
+        self, heads: int, width: int, *, summed: bool, causal: bool, scratch: Scratch
+    ) -> None:
+        self._heads = heads
+        self._width = width
+        self._summed = summed
+        self._causal = causal
+        self._scratch = scratch
+        self._kept: _Operands | None = None
+
+    def forward(self, joint: Tensor, mixed: Tensor) -> Tensor:
+        """Attend and mix.
+
+        Parameters
+        ----------
+        joint : Tensor of shape (B, T, 2·H·w + H·v), or (B, T, 2·H·w + H·v + v) if summed
+            Queries of all heads, keys, values; last what the sum is added to.
+        mixed : Tensor of shape (B, T, H·v), or (B, T, v) if summed
+            Where to write what the heads make of the values.
+
+        Returns
+        -------
+        Tensor of shape (B, H, T, T)
+            The matrices of all heads, until the next pass.
+        """
+        batch, steps, _ = joint.shape
+        *parts, carried = self._parts(joint)
+        query, key, value = (
+            self._by_head(name, part)
+            for name, part in zip(("query", "key", "value"), parts, strict=True)
+        )
+        matrices = self._scratch.empty("matrices", batch, self._heads, steps, steps, like=joint)
+        self._kept = _Operands(query, key, value, matrices)
+        for some, (query, key, value, scores) in self._kept.few_at_a_time():
+            torch.baddbmm(scores, query, key.transpose(1, 2), beta=0, alpha=self._scale, out=scores)
+            if self._causal:
+                scores.masked_fill_(later_steps(scores), float("-inf"))
+            torch.softmax(scores, -1, out=scores)
+            given = self._room("given", value)
+            torch.bmm(scores, value, out=given)
+            if self._summed:
+                given = self._by_window(given)[..., : mixed.shape[-1]]
+                torch.sum(given, 1, out=mixed[some])
+                mixed[some] += carried[some]
+            else:
+                self._side_by_side(mixed[some], given)
+        return matrices
+
+    def backward(self, of_mixed: Tensor, of_matrices: Tensor, of_joint: Tensor) -> None:
+        """Take gradients back, after :meth:`forward`.
+
+        Parameters
+        ----------
+        of_mixed : Tensor, shaped like ``mixed``
+        of_matrices : Tensor of shape (B, H, T, T)
+        of_joint : Tensor, shaped like ``joint``
+            Where to write its gradient.
+        """
+        assert self._kept is not None
+        of_query, of_key, of_value, of_carried = self._parts(of_joint)
+        for some, (query, key, value, matrices) in self._kept.few_at_a_time():
+            of_given = self._room("of given", value)
+            split = of_mixed[some, None] if self._summed else self._turned(of_mixed[some])
+            _fill(self._by_window(of_given), split)
+            of_scores = self._room("of scores", matrices)
+            torch.bmm(of_given, value.transpose(1, 2), out=of_scores)
+            self._by_window(of_scores).add_(of_matrices[some])
+            _through_softmax(of_scores, matrices).mul_(self._scale)
+            into = self._room("of query", query)
+            self._side_by_side(of_query[some], torch.bmm(of_scores, key, out=into))
+            torch.bmm(of_scores.transpose(1, 2), query, out=into)
+            self._side_by_side(of_key[some], into)
+            into = self._room("given", value)
+            torch.bmm(matrices.transpose(1, 2), of_given, out=into)
+            self._side_by_side(of_value[some], into)
+        if self._summed:
+            of_carried.copy_(of_mixed)
+
+    @property
+    def _scale(self) -> float:
+        """What scores are multiplied by (Eq. 2)."""
+        return float(self._width**-0.5)
+
+    def _parts(self, joint: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
+        wide = self._heads * self._width
+        rest = joint.shape[-1] - 2 * wide
+        carried = rest // (1 + self._heads) if self._summed else 0
+        return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
+
+    def _by_head(self, name: str, part: Tensor) -> Tensor:
+        """A copy of (B, T, H·w) as (B, H, T, w), w rounded up to a multiple of eight."""
+        split = self._turned(part)
+        *shape, width = split.shape
+        return _fill(self._scratch.empty(name, *shape, -(-width // 8) * 8, like=part), split)
+
+    def _side_by_side(self, into: Tensor, of_heads: Tensor) -> None:
+        """Write what each head gives, (b·H, T, w), into (b, T, H·w)."""
+        split = self._turned(into)
+        split.copy_(self._by_window(of_heads)[..., : split.shape[-1]])
+
+    def _turned(self, part: Tensor) -> Tensor:
+        """(b, T, H·w) as (b, H, T, w)."""
+        return part.view(*part.shape[:2], self._heads, -1).transpose(1, 2)
+
+    def _by_window(self, of_heads: Tensor) -> Tensor:
+        """(b·H, T, w) as (b, H, T, w)."""
+        return of_heads.view(-1, self._heads, *of_heads.shape[1:])
+
+    def _room(self, name: str, like: Tensor) -> Tensor:
+        return self._scratch.empty(name, *like.shape, like=like)
 
 
-def attend_and_mix_shared(
-    left: Tensor, u: Tensor, *, causal: bool, per_head: bool
-) -> tuple[Tensor, Tensor]:
-    """The same for heads that share u as keys and as values; u itself gets no gradient.
+class SharedHeads:
+    """Heads that share u as keys and as values; u itself gets no gradient.
 
     Parameters
     ----------
-    left : Tensor of shape (B, T·H, n)
-        Scaled queries, the heads of a step following one another.
-    u : Tensor of shape (B, T, n)
-    causal, per_head : bool
-        See :func:`attend_and_mix`.
-
-    Returns
-    -------
-    mixed : Tensor of shape (B, T·H, n)
-    attention : Tensor of shape (B, T, T), or (H, B, T, T) per head
+    causal : bool
+        A step sees itself and the steps before it.
+    scratch : Scratch
+        Where results are kept, for the way back too.
 
     Examples
     --------
-    >>> mixed, attention = attend_and_mix_shared(
-    ...     torch.zeros(1, 4, 3), torch.ones(1, 2, 3), causal=False, per_head=True
-    ... )
-    >>> mixed.shape, attention.shape
-    (torch.Size([1, 4, 3]), torch.Size([2, 1, 2, 2]))
+    >>> heads = SharedHeads(causal=False, scratch=Scratch())
+    >>> mixed = torch.empty(1, 4, 3)
+    >>> heads.forward(torch.zeros(1, 4, 3), torch.ones(1, 2, 3), mixed).shape
+    torch.Size([1, 2, 2, 2])
     """
-    found: tuple[Tensor, Tensor] = _Shared.apply(  # type: ignore[no-untyped-call]
-        left, u, causal, per_head
-    )
-    return found
 
+    def __init__(self, *, causal: bool, scratch: Scratch) -> None:
+        self._causal = causal
+        self._scratch = scratch
+        self._kept: tuple[Tensor, Tensor] | None = None
 
-@dataclass(frozen=True)
-class _How:
-    heads: int
-    width: int
-    summed: bool
-    causal: bool
-    per_head: bool
+    def forward(self, left: Tensor, u: Tensor, mixed: Tensor) -> Tensor:
+        """Attend and mix.
 
-    @property
-    def scale(self) -> float:
-        """What scores are multiplied by (Eq. 2)."""
-        return float(self.width**-0.5)
+        Parameters
+        ----------
+        left : Tensor of shape (B, T·H, n)
+            Scaled queries, the heads of a step following one another.
+        u : Tensor of shape (B, T, n)
+        mixed : Tensor of shape (B, T·H, n)
+            Where to write what the heads make of u.
 
-    def parts(self, joint: Tensor) -> tuple[Tensor, ...]:
-        """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
-        wide = self.heads * self.width
-        rest = joint.shape[-1] - 2 * wide
-        carried = rest // (1 + self.heads) if self.summed else 0
-        return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
-
-    def by_head(self, joint: Tensor, mixed: Tensor) -> Iterator[tuple[Tensor, ...]]:
-        """Query, key and value of each head, and what it gives to the mixture."""
-        *parts, _ = self.parts(joint)
-        into = (mixed,) * self.heads if self.summed else mixed.chunk(self.heads, dim=-1)
-        return zip(*(part.chunk(self.heads, dim=-1) for part in parts), into, strict=True)
-
-
-class _Heads(Function):
-    """Head by head, so that a head's matrices are still in the cache at its next product."""
-
-    @staticmethod
-    def forward(ctx: Any, joint: Tensor, how: _How) -> tuple[Tensor, Tensor]:
-        *_, values, carried = how.parts(joint)
-        mixed = carried.clone() if how.summed else values.new_empty(values.shape)
-        batch, steps, _ = joint.shape
-        attention = joint.new_empty(how.heads, batch, steps, steps)
-        for matrices, (query, key, value, into) in zip(
-            attention, how.by_head(joint, mixed), strict=True
-        ):
-            torch.baddbmm(
-                matrices, query, key.transpose(1, 2), beta=0, alpha=how.scale, out=matrices
-            )
-            if how.causal:
-                matrices.masked_fill_(later_steps(matrices), float("-inf"))
-            torch.softmax(matrices, -1, out=matrices)
-            if how.summed:
-                into.baddbmm_(matrices, value)
-            else:
-                into.copy_(torch.bmm(matrices, value))
-        ctx.how = how
-        ctx.save_for_backward(joint, attention)
-        return mixed, attention if how.per_head else attention.mean(0)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        joint, attention = ctx.saved_tensors
-        how: _How = ctx.how
-        of_mixed, of_attention = gradients
-        if not how.per_head:
-            of_attention = (of_attention / how.heads).expand_as(attention)
-        of_joint = torch.empty_like(joint)
-        of_scores = torch.empty_like(attention[0])
-        own, other = how.by_head(joint, of_mixed), how.by_head(of_joint, of_mixed)
-        for head, ((query, key, value, of_own), (of_query, of_key, of_value, _)) in enumerate(
-            zip(own, other, strict=True)
-        ):
-            torch.baddbmm(of_attention[head], of_own, value.transpose(1, 2), out=of_scores)
-            _through_softmax(of_scores, attention[head]).mul_(how.scale)
-            of_query.copy_(torch.bmm(of_scores, key))
-            of_key.copy_(torch.bmm(of_scores.transpose(1, 2), query))
-            of_value.copy_(torch.bmm(attention[head].transpose(1, 2), of_own))
-        if how.summed:
-            how.parts(of_joint)[-1].copy_(of_mixed)
-        return of_joint, None
-
-
-class _Shared(Function):
-    @staticmethod
-    def forward(
-        ctx: Any, left: Tensor, u: Tensor, causal: bool, per_head: bool
-    ) -> tuple[Tensor, Tensor]:
+        Returns
+        -------
+        Tensor of shape (B, H, T, T)
+            The matrices of all heads, until the next pass.
+        """
         batch, steps, _ = u.shape
-        attention = torch.bmm(left, u.transpose(1, 2))  # (B, T·H, T)
-        by_step = attention.view(batch, steps, -1, steps)
-        if causal:
-            by_step.masked_fill_(later_steps(attention)[:, None], float("-inf"))
-        torch.softmax(attention, -1, out=attention)
-        ctx.per_head = per_head
-        ctx.save_for_backward(u, attention)
-        shown = by_step.permute(2, 0, 1, 3).contiguous() if per_head else by_step.mean(2)
-        return torch.bmm(attention, u), shown
+        scores = self._scratch.empty("matrices", *left.shape[:2], steps, like=u)
+        torch.bmm(left, u.transpose(1, 2), out=scores)
+        by_step = scores.view(batch, steps, -1, steps)
+        if self._causal:
+            by_step.masked_fill_(later_steps(scores)[:, None], float("-inf"))
+        torch.softmax(scores, -1, out=scores)
+        torch.bmm(scores, u, out=mixed)
+        self._kept = u, scores
+        return by_step.transpose(1, 2)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        u, attention = ctx.saved_tensors
-        batch, steps, _ = u.shape
-        of_scores = torch.bmm(gradients[0], u.transpose(1, 2))
-        by_step = of_scores.view(batch, steps, -1, steps)
-        if ctx.per_head:
-            by_step += gradients[1].permute(1, 2, 0, 3)
-        else:
-            by_step += (gradients[1] / by_step.shape[2])[:, :, None]
-        return torch.bmm(_through_softmax(of_scores, attention), u), None, None, None
+    def backward(self, of_mixed: Tensor, of_matrices: Tensor, of_left: Tensor) -> None:
+        """Take gradients back, after :meth:`forward`.
+
+        Parameters
+        ----------
+        of_mixed : Tensor of shape (B, T·H, n)
+        of_matrices : Tensor of shape (B, H, T, T)
+        of_left : Tensor of shape (B, T·H, n)
+            Where to write its gradient.
+        """
+        assert self._kept is not None
+        u, matrices = self._kept
+        of_scores = self._scratch.empty("of scores", *matrices.shape, like=u)
+        torch.bmm(of_mixed, u.transpose(1, 2), out=of_scores)
+        of_scores.view(len(u), u.shape[1], -1, u.shape[1]).add_(of_matrices.transpose(1, 2))
+        torch.bmm(_through_softmax(of_scores, matrices), u, out=of_left)
+
+
+def _fill(into: Tensor, values: Tensor) -> Tensor:
+    """Write values into the first columns of a tensor, and zeros into the others."""
+    width = values.shape[-1]
+    into[..., :width] = values
+    if width < into.shape[-1]:
+        into[..., width:] = 0
+    return into
 
 
 def _through_softmax(gradient: Tensor, stochastic: Tensor) -> Tensor:

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from alora_ts.errors import TrainingError
 from alora_ts.learning.callbacks import Callback, EpochEnd
-from alora_ts.learning.descent import Descend, descend
-from alora_ts.learning.loss import Loss, objective
+from alora_ts.learning.descent import Descend, Descent
+from alora_ts.learning.folded import encode
+from alora_ts.learning.loss import Loss, judge
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.learning.sampling import WindowSource, shuffled_forever
 from alora_ts.learning.summary import TrainingSummary
@@ -38,7 +39,7 @@ def train(
     variables: Sequence[str],
     report: Report,
     callbacks: Sequence[Callback] = (),
-    descend: Descend = descend,
+    descend: Descend | None = None,
 ) -> TrainingSummary:
     """Train a network in place and leave it with the best weights seen.
 
@@ -56,8 +57,8 @@ def train(
         Receives a :class:`~alora_ts.progress.Step` after each step.
     callbacks : sequence of Callback
         Called after each epoch.
-    descend : callable
-        Where the gradient comes from; the default computes it here.
+    descend : callable or None
+        Where the gradient comes from; None computes it here.
 
     Returns
     -------
@@ -73,6 +74,7 @@ def train(
     An interrupt (Ctrl-C) ends the training; the best weights so far are kept and the summary
     says so.
     """
+    descend = Descent() if descend is None else descend
     steps_per_epoch = max(1, min(options.epoch_windows, len(training)) // options.batch_size)
     batch = min(options.batch_size, len(training))
     total_steps = steps_per_epoch * options.epochs
@@ -170,6 +172,10 @@ def _validate(network: ALoRaT, validation: WindowSource | None, options: Trainin
     count = min(len(validation), _VALIDATION_WINDOWS)
     which = np.linspace(0, len(validation) - 1, count).round().astype(np.int64)
     parts = np.array_split(which, math.ceil(count / 64))
-    losses = [objective(network, validation.take(part), options).total.item() for part in parts]
+    losses = []
+    for part in parts:
+        windows = validation.take(part)
+        encoding = encode(network, windows, per_head=options.per_head)
+        losses.append(judge(encoding, windows, options).total.item())
     network.train()
     return float(np.average(losses, weights=[len(part) for part in parts]))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from alora_ts.learning.encode import Folds, encode
 from alora_ts.learning.options import TrainingOptions
-from alora_ts.network import ALoRaT, low_rank_penalty
+from alora_ts.network import Encoding, low_rank_penalty
 
-__all__ = ["Loss", "objective"]
+__all__ = ["Loss", "judge", "weighted_mean"]
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,16 @@ class Loss:
     squares: Tensor
 
 
-def objective(
-    network: ALoRaT, windows: Tensor, options: TrainingOptions, *, folds: Folds | None = None
-) -> Loss:
-    """Evaluate Eq. 8 on a batch of windows (B, T, d).
+def judge(encoding: Encoding, windows: Tensor, options: TrainingOptions) -> Loss:
+    """Evaluate Eq. 8.
 
     Parameters
     ----------
-    network : ALoRaT
+    encoding : Encoding
+        What a network makes of the windows; with the matrices of each head where
+        :attr:`~alora_ts.learning.options.TrainingOptions.per_head` says so.
     windows : Tensor of shape (B, T, d)
     options : TrainingOptions
-    folds : Folds, optional
-        As for :func:`~alora_ts.learning.encode.encode`.
 
     Returns
     -------
@@ -59,8 +57,6 @@ def objective(
     program, so that λ means the same for any window and any number of variables; the penalty is a
     mean over windows, so that λ does not depend on the batch size either.
     """
-    by_head = options.placement == "heads" and options.penalty == "paper"
-    encoding = encode(network, windows, folds=folds, per_head=by_head)
     squares = (encoding.reconstruction - windows).square().mean((0, 1))
     error = squares.mean()
     if not torch.isfinite(error):
@@ -75,3 +71,15 @@ def objective(
         matrices = torch.stack(encoding.heads if encoding.heads is not None else encoding.attention)
         penalty = low_rank_penalty(matrices).flatten(1).mean(1).sum()
     return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)
+
+
+def weighted_mean(losses: Sequence[Loss], shares: Sequence[float]) -> Loss:
+    """The loss of a batch, from those of its parts and their shares of it."""
+
+    def term(name: str) -> Tensor:
+        terms = [
+            getattr(loss, name).detach() * share for loss, share in zip(losses, shares, strict=True)
+        ]
+        return torch.stack(terms).sum(0)
+
+    return Loss(term("total"), term("error"), term("penalty"), term("squares"))

@@ -46,3 +46,8 @@ class TrainingOptions:
     penalty: Literal["paper", "authors"] = "paper"
     gradient_clip: float = 5.0
     patience: int = 2
+
+    @property
+    def per_head(self) -> bool:
+        """Whether the penalty needs the matrices of each head."""
+        return self.placement == "heads" and self.penalty == "paper"

@@ -16,7 +16,7 @@ from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import learn_mechanisms
 from alora_ts.errors import AloraError, DataError, nearest
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
-from alora_ts.learning.descent import Descend, descend
+from alora_ts.learning.descent import Descend
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel, Period, join_segments, limit
 from alora_ts.model.localize import FORMS
@@ -91,7 +91,7 @@ def fit_model(
     callbacks: Sequence[Callback],
     report: Report,
     initial: FittedModel | None = None,
-    descend: Descend = descend,
+    descend: Descend | None = None,
 ) -> FittedModel:
     """Fit a model.
 
@@ -109,8 +109,8 @@ def fit_model(
         Receives the progress.
     initial : FittedModel or None
         A model of the same variables whose pairs and weights to begin with; None begins afresh.
-    descend : callable
-        Gives a batch's loss and leaves its gradient in the network.
+    descend : callable or None
+        Gives a batch's loss and leaves its gradient in the network; None computes it here.
 
     Returns
     -------

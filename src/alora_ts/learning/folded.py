@@ -1,0 +1,310 @@
+"""A batch on its way through the folded network, and its gradient on the way back.
+
+Equals the pass of :class:`~alora_ts.network.ALoRaT` itself and torch's gradients up to rounding.
+Both ways are written out, because then
+
+* all results have their place in memory, the same in every step;
+* a batch can be computed in parts, each by a thread of its own, while the gradients of the weights
+  are products over the rows of all parts: nothing has to be added up afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from alora_ts.learning.attention import Heads, SharedHeads
+from alora_ts.learning.folds import Folds, fold
+from alora_ts.network import ALoRaT, Encoding
+from alora_ts.scratch import Scratch
+
+__all__ = ["BatchRows", "FoldedPart", "WeightGradient", "encode", "weight_gradients"]
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """What the gradients of the weights are made of, a row for each step of each window.
+
+    Attributes
+    ----------
+    u : Tensor of shape (R, n)
+        The windows after the moving average.
+    left : Tensor of shape (R, H·n)
+        Layer 1's scaled queries; after the way back, their gradient.
+    mixed : tuple of tensors of shape (R, H·n) for layer 1, (R, inner) for those in the middle
+        What the heads give, side by side.
+    z, of_z : tuple of tensors of shape (R, D)
+        The input of each layer but the first, and its gradient.
+    joint : tuple of tensors
+        What each of those layers takes from it: queries, keys, values and so on; after the way
+        back, their gradient.
+    """
+
+    u: Tensor
+    left: Tensor
+    mixed: tuple[Tensor, ...]
+    z: tuple[Tensor, ...]
+    of_z: tuple[Tensor, ...]
+    joint: tuple[Tensor, ...]
+
+    @classmethod
+    def room(cls, folds: Folds, rows: int, scratch: Scratch) -> BatchRows:
+        """Room for so many rows, not filled yet."""
+        like = folds.first.basis.detach()
+
+        def empty(name: str, widths: Sequence[int]) -> tuple[Tensor, ...]:
+            return tuple(
+                scratch.empty(f"{name} {number}", rows, width, like=like)
+                for number, width in enumerate(widths)
+            )
+
+        features, queries = folds.first.scores.shape
+        joints = [*(len(layer.joint) for layer in folds.middle), len(folds.last.joint)]
+        u, left = empty("first", [features, queries])
+        return cls(
+            u,
+            left,
+            mixed=empty("mixed", [queries, *(layer.project.shape[1] for layer in folds.middle)]),
+            z=empty("z", [folds.embedded] * len(joints)),
+            of_z=empty("of z", [folds.embedded] * len(joints)),
+            joint=empty("joint", joints),
+        )
+
+    def part(self, rows: slice) -> BatchRows:
+        """Some of the rows, in the same place."""
+
+        def cut(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            return tuple(each[rows] for each in tensors)
+
+        u, left = cut((self.u, self.left))
+        return BatchRows(u, left, cut(self.mixed), cut(self.z), cut(self.of_z), cut(self.joint))
+
+
+class FoldedPart:
+    """Some windows of a batch.
+
+    Parameters
+    ----------
+    network : ALoRaT
+    folds : Folds
+        What :func:`~alora_ts.learning.folds.fold` makes of its weights.
+    windows : Tensor of shape (B, T, d)
+    rows : BatchRows
+        The windows' own rows.
+    scratch : sequence of L Scratch
+        One for each layer, used by nobody else until the way back is done.
+
+    Examples
+    --------
+    >>> from alora_ts.learning.folds import fold
+    >>> from alora_ts.network import Architecture
+    >>> _ = torch.manual_seed(0)
+    >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
+    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
+    >>> windows, folds = torch.randn(3, 6, 4), fold(network)
+    >>> rows = BatchRows.room(folds, 3 * 6, Scratch())
+    >>> part = FoldedPart(network, folds, windows, rows, [Scratch() for _ in range(3)])
+    >>> folded, plain = part.forward(per_head=False), network(windows)
+    >>> torch.allclose(folded.reconstruction, plain.reconstruction, atol=1e-5)
+    True
+    """
+
+    def __init__(
+        self,
+        network: ALoRaT,
+        folds: Folds,
+        windows: Tensor,
+        rows: BatchRows,
+        scratch: Sequence[Scratch],
+    ) -> None:
+        self._embed = network.embed
+        self._folds = folds
+        self._windows = windows
+        self._rows = rows
+        self._scratch = scratch
+        self._first = SharedHeads(causal=folds.causal, scratch=scratch[0])
+        self._later = [
+            Heads(
+                folds.heads,
+                folds.width,
+                summed=each is scratch[-1],
+                causal=folds.causal,
+                scratch=each,
+            )
+            for each in scratch[1:]
+        ]
+
+    @torch.no_grad()
+    def forward(self, *, per_head: bool) -> Encoding:
+        """Reconstruct, as ``network(windows, per_head=per_head)`` does."""
+        rows, last = self._rows, len(self._folds.middle)
+        found = [self._first_layer()]
+        for number, layer in enumerate(self._folds.middle):
+            mixed, following = rows.mixed[number + 1], rows.z[number + 1]
+            found.append(self._attend(number, layer.joint, layer.joint_bias, mixed))
+            torch.addmm(rows.z[number], mixed, layer.project.T, out=following)
+            following += layer.project_bias
+        end = self._folds.last
+        decoded = self._room("decoded", rows.u.new_empty(len(rows.u), self._folds.decoded))
+        found.append(self._attend(last, end.joint, end.joint_bias, decoded))
+        return Encoding(
+            self._by_window(decoded)[..., : self._windows.shape[-1]],
+            tuple(matrices.mean(1) for matrices in found),
+            tuple(found) if per_head else None,
+        )
+
+    @torch.no_grad()
+    def backward(self, of_reconstruction: Tensor, of_attention: Sequence[Tensor]) -> None:
+        """Take gradients back; what those of the weights are made of is then in the rows.
+
+        Parameters
+        ----------
+        of_reconstruction : Tensor of shape (B, T, d)
+        of_attention : sequence of L tensors of shape (B, T, T), or (B, H, T, T) per head
+        """
+        rows, first = self._rows, self._folds.first
+        of_first, *of_later = (self._of_matrices(each) for each in of_attention)
+        missing = self._folds.decoded - of_reconstruction.shape[-1]
+        of_decoded = pad(of_reconstruction, [0, missing])
+        self._later[-1].backward(of_decoded, of_later[-1], self._by_window(rows.joint[-1]))
+        torch.mm(rows.joint[-1], self._folds.last.joint, out=rows.of_z[-1])
+        for number, layer in reversed(list(enumerate(self._folds.middle))):
+            of_mixed = self._room("of mixed", rows.mixed[number + 1])
+            torch.mm(rows.of_z[number + 1], layer.project, out=of_mixed)
+            self._later[number].backward(
+                self._by_window(of_mixed), of_later[number], self._by_window(rows.joint[number])
+            )
+            torch.addmm(
+                rows.of_z[number + 1], rows.joint[number], layer.joint, out=rows.of_z[number]
+            )
+        of_mixed = self._room("of mixed", rows.mixed[0])
+        torch.mm(rows.of_z[0], first.mixed.T, out=of_mixed)
+        self._first.backward(self._by_head(of_mixed), of_first, self._by_head(rows.left))
+
+    def _first_layer(self) -> Tensor:
+        """Z^(1) into its rows; the matrices of the first layer."""
+        rows, first = self._rows, self._folds.first
+        u = self._by_window(rows.u)
+        u.copy_(self._embed.neighbours(self._windows))
+        torch.addmm(first.scores_bias, rows.u, first.scores, out=rows.left)
+        mixed = rows.mixed[0]
+        found = self._first.forward(self._by_head(rows.left), u, self._by_head(mixed))
+        torch.addmm(first.bias, rows.u, first.basis, out=rows.z[0])
+        rows.z[0].addmm_(mixed, first.mixed)
+        return found
+
+    def _attend(self, number: int, joint: Tensor, bias: Tensor, mixed: Tensor) -> Tensor:
+        """The matrices of a later layer; what its heads give goes into ``mixed``."""
+        rows = self._rows
+        torch.addmm(bias, rows.z[number], joint.T, out=rows.joint[number])
+        return self._later[number].forward(
+            self._by_window(rows.joint[number]), self._by_window(mixed)
+        )
+
+    def _of_matrices(self, gradient: Tensor) -> Tensor:
+        """The gradient of each head's matrices (B, H, T, T), where it may be that of their mean."""
+        if gradient.ndim == 4:
+            return gradient
+        return (gradient / self._folds.heads)[:, None].expand(-1, self._folds.heads, -1, -1)
+
+    def _by_window(self, rows: Tensor) -> Tensor:
+        return rows.view(*self._windows.shape[:2], -1)
+
+    def _by_head(self, rows: Tensor) -> Tensor:
+        """Rows of (R, H·n) as (B, T·H, n)."""
+        return rows.view(len(self._windows), -1, self._rows.u.shape[-1])
+
+    def _room(self, name: str, like: Tensor) -> Tensor:
+        return self._scratch[0].empty(name, *like.shape, like=like)
+
+
+@torch.no_grad()
+def encode(network: ALoRaT, windows: Tensor, *, per_head: bool = False) -> Encoding:
+    """Reconstruct windows (B, T, d), as ``network(windows, per_head=per_head)``, without gradient.
+
+    Parameters
+    ----------
+    network : ALoRaT
+        Of any kind; kinds that cannot be folded run as they are.
+    windows : Tensor of shape (B, T, d)
+    per_head : bool
+        Also give each head's matrices.
+
+    Returns
+    -------
+    Encoding
+    """
+    folds = fold(network)
+    if folds is None:
+        plain: Encoding = network(windows, per_head=per_head)
+        return plain
+    rows = BatchRows.room(folds, windows.shape[0] * windows.shape[1], Scratch())
+    scratch = [Scratch() for _ in network.blocks]
+    return FoldedPart(network, folds, windows, rows, scratch).forward(per_head=per_head)
+
+
+@dataclass(frozen=True)
+class WeightGradient:
+    """The gradient of some weights that are used together.
+
+    Attributes
+    ----------
+    weights : tuple of tensors
+        Of :class:`~alora_ts.learning.folds.Folds`.
+    products : tuple of pairs of tensors of shape (R, a), (R, b), or a tensor of shape (R, b)
+        For each weight what its gradient is the product of; for a bias, the sum.
+    """
+
+    weights: tuple[Tensor, ...]
+    products: tuple[tuple[Tensor, Tensor] | Tensor, ...]
+
+    def take_on(self, scratch: Scratch) -> None:
+        """Form the gradient, in the given memory, and take it on to the network's own weights."""
+        gradients = [
+            self._form(number, scratch.empty(str(number), *weight.shape, like=weight.detach()))
+            for number, weight in enumerate(self.weights)
+        ]
+        folded: dict[Tensor, Tensor] = {}
+        for weight, gradient in zip(self.weights, gradients, strict=True):
+            if weight.is_leaf:  # the network's own; torch would copy the gradient
+                weight.grad = gradient
+            else:
+                folded[weight] = gradient
+        torch.autograd.backward(list(folded), list(folded.values()))
+
+    @torch.no_grad()
+    def _form(self, number: int, into: Tensor) -> Tensor:
+        made_of = self.products[number]
+        if isinstance(made_of, Tensor):
+            return torch.sum(made_of, 0, out=into)
+        return torch.mm(made_of[0].T, made_of[1], out=into)
+
+
+def weight_gradients(folds: Folds, rows: BatchRows) -> Iterator[WeightGradient]:
+    """The gradients of all weights, from the rows of the whole batch; the longest first."""
+    first, last = folds.first, folds.last
+    yield WeightGradient(
+        (last.joint, last.joint_bias), ((rows.joint[-1], rows.z[-1]), rows.joint[-1])
+    )
+    for number, layer in enumerate(folds.middle):
+        joint = rows.joint[number]
+        yield WeightGradient((layer.joint, layer.joint_bias), ((joint, rows.z[number]), joint))
+    yield WeightGradient(
+        (first.scores, first.scores_bias, first.basis, first.mixed, first.bias),
+        (
+            (rows.u, rows.left),
+            rows.left,
+            (rows.u, rows.of_z[0]),
+            (rows.mixed[0], rows.of_z[0]),
+            rows.of_z[0],
+        ),
+    )
+    for number, layer in enumerate(folds.middle, start=1):
+        of_z = rows.of_z[number]
+        yield WeightGradient(
+            (layer.project, layer.project_bias), ((of_z, rows.mixed[number]), of_z)
+        )
