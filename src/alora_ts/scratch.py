@@ -34,6 +34,11 @@ class Scratch:
         What an earlier tensor of the same name held is lost.
         """
         size = math.prod(shape)
-        if name not in self._kept or len(self._kept[name]) < size:
-            self._kept[name] = like.new_empty(size)
-        return self._kept[name][:size].view(shape)
+        kept = self._kept.get(name)
+        if (
+            kept is None
+            or len(kept) < size
+            or (kept.dtype, kept.device) != (like.dtype, like.device)
+        ):
+            kept = self._kept[name] = like.new_empty(size)
+        return kept[:size].view(shape)

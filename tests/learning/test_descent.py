@@ -64,9 +64,14 @@ def test_the_number_of_threads_does_not_change_a_single_bit(heads: int) -> None:
 def test_memory_of_earlier_batches_and_networks_leaves_no_trace() -> None:
     options = TrainingOptions()
     kept = Descent()
-    for d, embedded, window, count in [(3, 60, 20, 40), (2, 40, 7, 5), (3, 60, 20, 33)]:
-        network = build(d, embedded, heads=4, window=window)
-        windows = torch.randn(count, window, d)
+    for d, embedded, window, count, kind in [
+        (3, 60, 20, 40, torch.float32),
+        (2, 40, 7, 5, torch.float32),
+        (3, 60, 20, 33, torch.float64),
+        (3, 60, 20, 33, torch.float32),
+    ]:
+        network = build(d, embedded, heads=4, window=window).to(kind)
+        windows = torch.randn(count, window, d, dtype=kind)
         kept(network, windows, options)
         found = gradients(network)
         Descent()(network, windows, options)

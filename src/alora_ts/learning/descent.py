@@ -37,6 +37,7 @@ _PART_ROWS = 320
 """The fewest steps of all windows of a part: products of fewer rows run less well."""
 
 _MOST_PARTS = 4
+"""Long windows make enough rows for more, so that a third and a fourth core have work too."""
 
 _Result = TypeVar("_Result")
 
@@ -66,6 +67,10 @@ class _Batch:
 
 class Descent:
     """Computes gradients in this process, and keeps its memory from step to step.
+
+    Notes
+    -----
+    The gradients left in a network are in that memory too: the next call writes over them.
 
     Examples
     --------
