@@ -79,8 +79,7 @@ class _LinearEmbedding(nn.Module):
 
     def basis(self) -> Tensor:
         """Weights from what :meth:`neighbours` gives to the embedded series, (n, D)."""
-        lags = self.lag_weights()
-        return lags[0] if self.lags_summed else lags.flatten(0, 1)
+        return self.lag_weights().flatten(0, 1)
 
     def neighbours(self, window: Tensor) -> Tensor:
         """The rows that feed one embedded row: their sum (n = d), or side by side (n = m·d).
@@ -149,16 +148,23 @@ class PairEmbedding(_LinearEmbedding):
 
     def lag_weights(self) -> Tensor:
         """Spread the weights of the pairs over all series: (m, d, D), zero elsewhere."""
-        lags, width = self.weight.shape[:2]
-        columns = torch.arange(width, device=self.weight.device)
-        dense = self.weight.new_zeros(lags, self.variables, width)
-        # Both members in turn, added: a series paired with itself (d = 1) keeps both weights.
-        for member in (0, 1):
-            at = (slice(None), self.pairs[:, member], columns)
-            dense[at] = dense[at] + self.weight[:, :, member]
-        if self.lags_summed:
-            return dense.expand(self.width, -1, -1) / self.width
-        return dense
+        dense = self._spread()
+        return (dense / self.width).expand(self.width, -1, -1) if self.lags_summed else dense
+
+    def basis(self) -> Tensor:
+        """Weights from what :meth:`neighbours` gives to the embedded series, (n, D)."""
+        dense = self._spread()
+        return dense[0] / self.width if self.lags_summed else dense.flatten(0, 1)
+
+    def _spread(self) -> Tensor:
+        """The weights of the pairs at their series, (1 or m, d, D)."""
+        lags, embedded = self.weight.shape[:2]
+        columns = torch.arange(embedded, device=self.weight.device)
+        places = self.pairs * embedded + columns[:, None]
+        dense = self.weight.new_zeros(lags, self.variables * embedded)
+        # Added, not set: a series paired with itself (d = 1) keeps both weights.
+        dense = dense.index_add(1, places.flatten(), self.weight.flatten(1))
+        return dense.view(lags, self.variables, embedded)
 
 
 class DenseEmbedding(_LinearEmbedding):
