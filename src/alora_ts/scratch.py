@@ -29,7 +29,7 @@ class Scratch:
         self._kept: dict[str, Tensor] = {}
 
     def empty(self, name: str, *shape: int, like: Tensor) -> Tensor:
-        """A tensor of this shape, with the type and the place of ``like``.
+        """A tensor of this shape, with the type and the device of ``like``.
 
         What an earlier tensor of the same name held is lost.
         """
@@ -42,3 +42,7 @@ class Scratch:
         ):
             kept = self._kept[name] = like.new_empty(size)
         return kept[:size].view(shape)
+
+    def empty_like(self, name: str, like: Tensor) -> Tensor:
+        """A tensor of the shape, the type and the device of ``like``."""
+        return self.empty(name, *like.shape, like=like)

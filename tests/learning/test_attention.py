@@ -39,6 +39,15 @@ def plain_shared(left: Tensor, u: Tensor, *, causal: bool) -> list[Tensor]:
     return [(matrices @ u[:, None]).transpose(1, 2).reshape(left.shape), matrices]
 
 
+def assert_same_way_back(ours: Heads | SharedHeads, expected: list[Tensor], given: Tensor) -> None:
+    """Whether a gradient of what came out becomes that of what was given, as torch says."""
+    of_mixed, of_matrices = (torch.randn_like(each) for each in expected)
+    of_given = torch.full_like(given, torch.nan).detach()
+    ours.backward(of_mixed, of_matrices, of_given)
+    plain = torch.autograd.grad(expected, given, [of_mixed, of_matrices])
+    torch.testing.assert_close(of_given, plain[0])
+
+
 @pytest.mark.parametrize("together", [1, 2**18], ids=["window by window", "all at once"])
 @pytest.mark.parametrize(("summed", "causal"), list(itertools.product([False, True], repeat=2)))
 @pytest.mark.parametrize(("batch", "steps", "heads", "width"), SIZES)
@@ -63,11 +72,7 @@ def test_heads_give_the_plain_numbers_and_their_gradient(
         mixed = torch.full_like(expected[0], torch.nan)
         found = [mixed, ours.forward(joint.detach(), mixed)]
         torch.testing.assert_close(found, [each.detach() for each in expected])
-        of_mixed, of_matrices = (torch.randn_like(each) for each in expected)
-        of_joint = torch.full_like(joint, torch.nan).detach()
-        ours.backward(of_mixed, of_matrices, of_joint)
-        plain = torch.autograd.grad(expected, joint, [of_mixed, of_matrices])
-        torch.testing.assert_close(of_joint, plain[0])
+        assert_same_way_back(ours, expected, joint)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -85,11 +90,7 @@ def test_shared_heads_give_the_plain_numbers_and_their_gradient(
         mixed = torch.full_like(expected[0], torch.nan)
         found = [mixed, ours.forward(left.detach(), u, mixed)]
         torch.testing.assert_close(found, [each.detach() for each in expected])
-        of_mixed, of_matrices = (torch.randn_like(each) for each in expected)
-        of_left = torch.full_like(left, torch.nan).detach()
-        ours.backward(of_mixed, of_matrices, of_left)
-        plain = torch.autograd.grad(expected, left, [of_mixed, of_matrices])
-        torch.testing.assert_close(of_left, plain[0])
+        assert_same_way_back(ours, expected, left)
 
 
 def test_a_gradient_of_the_mean_may_be_spread_without_copies() -> None:

@@ -123,7 +123,6 @@ class SharedDescent:
         total, error, penalty, squares = self._shared(part)
         terms = torch.cat([torch.stack([total, error, penalty]), squares]).detach() * share
         dist.all_reduce(terms)
-        network.zero_grad()
         if torch.isfinite(terms[0]):
             # The group divides the sum of all gradients by its size.
             (total * share * world).backward()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alora_ts.learning.widths import round_up
 from alora_ts.network.attention import later_steps
 from alora_ts.scratch import Scratch
 
@@ -94,19 +95,20 @@ class Heads:
             The matrices of all heads, until the next pass.
         """
         batch, steps, _ = joint.shape
-        *parts, carried = self._parts(joint)
-        query, key, value = (
-            self._by_head(name, part)
-            for name, part in zip(("query", "key", "value"), parts, strict=True)
-        )
+        queries, keys, values, carried = self._parts(joint)
         matrices = self._scratch.empty("matrices", batch, self._heads, steps, steps, like=joint)
-        self._kept = _Operands(query, key, value, matrices)
+        self._kept = _Operands(
+            self._by_head("query", queries),
+            self._by_head("key", keys),
+            self._by_head("value", values),
+            matrices,
+        )
         for some, (query, key, value, scores) in self._kept.few_at_a_time():
             torch.baddbmm(scores, query, key.transpose(1, 2), beta=0, alpha=self._scale, out=scores)
             if self._causal:
                 scores.masked_fill_(later_steps(scores), float("-inf"))
             torch.softmax(scores, -1, out=scores)
-            given = self._room("given", value)
+            given = self._scratch.empty_like("given", value)
             torch.bmm(scores, value, out=given)
             if self._summed:
                 given = self._by_window(given)[..., : mixed.shape[-1]]
@@ -129,18 +131,18 @@ class Heads:
         assert self._kept is not None
         of_query, of_key, of_value, of_carried = self._parts(of_joint)
         for some, (query, key, value, matrices) in self._kept.few_at_a_time():
-            of_given = self._room("of given", value)
+            of_given = self._scratch.empty_like("of given", value)
             split = of_mixed[some, None] if self._summed else self._turned(of_mixed[some])
             _fill(self._by_window(of_given), split)
-            of_scores = self._room("of scores", matrices)
+            of_scores = self._scratch.empty_like("of scores", matrices)
             torch.bmm(of_given, value.transpose(1, 2), out=of_scores)
             self._by_window(of_scores).add_(of_matrices[some])
             _through_softmax(of_scores, matrices).mul_(self._scale)
-            into = self._room("of query", query)
+            into = self._scratch.empty_like("of query", query)
             self._side_by_side(of_query[some], torch.bmm(of_scores, key, out=into))
             torch.bmm(of_scores.transpose(1, 2), query, out=into)
             self._side_by_side(of_key[some], into)
-            into = self._room("given", value)
+            into = self._scratch.empty_like("given", value)
             torch.bmm(matrices.transpose(1, 2), of_given, out=into)
             self._side_by_side(of_value[some], into)
         if self._summed:
@@ -159,10 +161,10 @@ class Heads:
         return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
 
     def _by_head(self, name: str, part: Tensor) -> Tensor:
-        """A copy of (B, T, H·w) as (B, H, T, w), w rounded up to a multiple of eight."""
+        """A copy of (B, T, H·w) as (B, H, T, w), w rounded up with zeros."""
         split = self._turned(part)
         *shape, width = split.shape
-        return _fill(self._scratch.empty(name, *shape, -(-width // 8) * 8, like=part), split)
+        return _fill(self._scratch.empty(name, *shape, round_up(width), like=part), split)
 
     def _side_by_side(self, into: Tensor, of_heads: Tensor) -> None:
         """Write what each head gives, (b·H, T, w), into (b, T, H·w)."""
@@ -176,9 +178,6 @@ class Heads:
     def _by_window(self, of_heads: Tensor) -> Tensor:
         """(b·H, T, w) as (b, H, T, w)."""
         return of_heads.view(-1, self._heads, *of_heads.shape[1:])
-
-    def _room(self, name: str, like: Tensor) -> Tensor:
-        return self._scratch.empty(name, *like.shape, like=like)
 
 
 class SharedHeads:
@@ -243,7 +242,7 @@ class SharedHeads:
         """
         assert self._kept is not None
         u, matrices = self._kept
-        of_scores = self._scratch.empty("of scores", *matrices.shape, like=u)
+        of_scores = self._scratch.empty_like("of scores", matrices)
         torch.bmm(of_mixed, u.transpose(1, 2), out=of_scores)
         of_scores.view(len(u), u.shape[1], -1, u.shape[1]).add_(of_matrices.transpose(1, 2))
         torch.bmm(_through_softmax(of_scores, matrices), u, out=of_left)

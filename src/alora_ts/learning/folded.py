@@ -54,11 +54,10 @@ class BatchRows:
     @classmethod
     def room(cls, folds: Folds, rows: int, scratch: Scratch) -> BatchRows:
         """Room for so many rows, not filled yet."""
-        like = folds.first.basis.detach()
 
         def empty(name: str, widths: Sequence[int]) -> tuple[Tensor, ...]:
             return tuple(
-                scratch.empty(f"{name} {number}", rows, width, like=like)
+                scratch.empty(f"{name} {number}", rows, width, like=folds.first.basis)
                 for number, width in enumerate(widths)
             )
 
@@ -125,17 +124,12 @@ class FoldedPart:
         self._folds = folds
         self._windows = windows
         self._rows = rows
-        self._scratch = scratch
-        self._first = SharedHeads(causal=folds.causal, scratch=scratch[0])
+        first, *middle, last = scratch
+        self._scratch = first
+        self._first = SharedHeads(causal=folds.causal, scratch=first)
         self._later = [
-            Heads(
-                folds.heads,
-                folds.width,
-                summed=each is scratch[-1],
-                causal=folds.causal,
-                scratch=each,
-            )
-            for each in scratch[1:]
+            *(self._heads(each, summed=False) for each in middle),
+            self._heads(last, summed=True),
         ]
 
     @torch.no_grad()
@@ -149,7 +143,7 @@ class FoldedPart:
             torch.addmm(rows.z[number], mixed, layer.project.T, out=following)
             following += layer.project_bias
         end = self._folds.last
-        decoded = self._room("decoded", rows.u.new_empty(len(rows.u), self._folds.decoded))
+        decoded = self._scratch.empty("decoded", len(rows.u), self._folds.decoded, like=rows.u)
         found.append(self._attend(last, end.joint, end.joint_bias, decoded))
         return Encoding(
             self._by_window(decoded)[..., : self._windows.shape[-1]],
@@ -173,7 +167,7 @@ class FoldedPart:
         self._later[-1].backward(of_decoded, of_later[-1], self._by_window(rows.joint[-1]))
         torch.mm(rows.joint[-1], self._folds.last.joint, out=rows.of_z[-1])
         for number, layer in reversed(list(enumerate(self._folds.middle))):
-            of_mixed = self._room("of mixed", rows.mixed[number + 1])
+            of_mixed = self._scratch.empty_like("of mixed", rows.mixed[number + 1])
             torch.mm(rows.of_z[number + 1], layer.project, out=of_mixed)
             self._later[number].backward(
                 self._by_window(of_mixed), of_later[number], self._by_window(rows.joint[number])
@@ -181,9 +175,13 @@ class FoldedPart:
             torch.addmm(
                 rows.of_z[number + 1], rows.joint[number], layer.joint, out=rows.of_z[number]
             )
-        of_mixed = self._room("of mixed", rows.mixed[0])
+        of_mixed = self._scratch.empty_like("of mixed", rows.mixed[0])
         torch.mm(rows.of_z[0], first.mixed.T, out=of_mixed)
         self._first.backward(self._by_head(of_mixed), of_first, self._by_head(rows.left))
+
+    def _heads(self, scratch: Scratch, *, summed: bool) -> Heads:
+        folds = self._folds
+        return Heads(folds.heads, folds.width, summed=summed, causal=folds.causal, scratch=scratch)
 
     def _first_layer(self) -> Tensor:
         """Z^(1) into its rows; the matrices of the first layer."""
@@ -217,9 +215,6 @@ class FoldedPart:
     def _by_head(self, rows: Tensor) -> Tensor:
         """Rows of (R, H·n) as (B, T·H, n)."""
         return rows.view(len(self._windows), -1, self._rows.u.shape[-1])
-
-    def _room(self, name: str, like: Tensor) -> Tensor:
-        return self._scratch[0].empty(name, *like.shape, like=like)
 
 
 @torch.no_grad()
@@ -265,7 +260,7 @@ class WeightGradient:
     def take_on(self, scratch: Scratch) -> None:
         """Form the gradient, in the given memory, and take it on to the network's own weights."""
         gradients = [
-            self._form(number, scratch.empty(str(number), *weight.shape, like=weight.detach()))
+            self._form(number, scratch.empty_like(str(number), weight))
             for number, weight in enumerate(self.weights)
         ]
         folded: dict[Tensor, Tensor] = {}

@@ -10,9 +10,8 @@ of their work in D dimensions where d would do:
 The folded matrices are small products beside a batch. They are formed anew in each step, once for
 all parts of its batch, and torch knows the way back to the weights they are made of.
 
-Widths are rounded up to multiples of eight with columns of zeros: series that are always zero, and
-embedded series that nothing feeds and nothing reads. The processor multiplies rows of such widths
-faster, because none begins in the middle of what it loads at once.
+Widths are rounded up (:mod:`alora_ts.learning.widths`) with columns of zeros: series that are
+always zero, and embedded series that nothing feeds and nothing reads.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from alora_ts.learning.widths import round_up
 from alora_ts.network import ALoRaT
 from alora_ts.network.attention import ALoRaLayer
 from alora_ts.threads import side_by_side
@@ -217,8 +217,8 @@ def _fold_last(network: ALoRaT) -> Last:
 
 
 def _rounded(tensor: Tensor, axis: int) -> Tensor:
-    """The tensor with zeros at the end of one axis, up to a multiple of eight."""
-    missing = -tensor.shape[axis] % 8
+    """The tensor with zeros at the end of one axis, so that its width is rounded up."""
+    missing = round_up(tensor.shape[axis]) - tensor.shape[axis]
     if not missing:
         return tensor
     return pad(tensor, [0, 0] * (-axis - 1) + [0, missing])
