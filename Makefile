@@ -24,19 +24,22 @@ layers: $(VENV)/.dev-ready
 check: $(VENV)/.dev-ready
 	$(BIN)/pytest --reruns 2 --reruns-delay 2 --cov --cov-report=term:skip-covered
 
+# What an installation compiles.
+NATIVE := hatch_build.py $(wildcard src/alora_ts/native/c/*)
+
 # torch comes first and pinned, so that no later resolution replaces it.
 $(VENV)/.base: constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) "$$(grep '^torch==' constraints.txt)"
 	touch $@
 
-$(VENV)/.demo-ready: $(VENV)/.base pyproject.toml
+$(VENV)/.demo-ready: $(VENV)/.base pyproject.toml $(NATIVE)
 	$(PIP) -e '.[plot]'
 	touch $@
 
-$(VENV)/.dev-ready: $(VENV)/.base pyproject.toml
+$(VENV)/.dev-ready: $(VENV)/.base pyproject.toml $(NATIVE)
 	$(PIP) -e '.[dev]'
 	touch $@ $(VENV)/.demo-ready
 
 clean:
-	rm -rf $(VENV) .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) src/alora_ts/native/kernels.so .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

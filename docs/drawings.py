@@ -102,7 +102,7 @@ def draw_rank(model: ALoRa, today: NDArray[np.float64]) -> None:
     scaled = fitted.preparation.standardiser.apply(today).astype(np.float32)
     ends = (FAULT - 20, FAULT + 9)
     windows = np.stack([scaled[end - WINDOW + 1 : end + 1] for end in ends])
-    _, attention = fitted.engine.last_rows(torch.from_numpy(windows))
+    attention = fitted.engine.last_rows(torch.from_numpy(windows)).attention
     sigma, level = singular_values(attention), fitted.calibration.rank_level
     ranks = (sigma > level).sum(1)
     figure = Figure(figsize=(9.6, 3.4), layout="constrained")

@@ -84,6 +84,32 @@ def forward(network: ALoRaT, window: Array) -> tuple[Array, Array]:
     return z @ decode.weight.detach().numpy().T + decode.bias.detach().numpy(), mean
 
 
+def attend(
+    query: Array, key: Array, value: Array, *, scale: float, causal: bool
+) -> tuple[Array, Array]:
+    """Eq. 2 for one head, entry by entry: the matrix, and what it makes of the values."""
+    matrix = np.zeros((len(query), len(key)))
+    mixed = np.zeros((len(query), value.shape[1]))
+    for t, q in enumerate(query):
+        seen = [s for s in range(len(key)) if not causal or s <= t]
+        scores = [
+            scale * sum(float(a) * float(b) for a, b in zip(q, key[s], strict=True)) for s in seen
+        ]
+        grown = [np.exp(score - max(scores)) for score in scores]
+        for s, each in zip(seen, grown, strict=True):
+            matrix[t, s] = each / sum(grown)
+            mixed[t] += matrix[t, s] * value[s]
+    return matrix, mixed
+
+
+def product(left: Array, right: Array) -> Array:
+    """A matrix product, entry by entry, in double precision."""
+    found = np.zeros((left.shape[0], right.shape[1]))
+    for i, j, k in itertools.product(*map(range, (*found.shape, left.shape[1]))):
+        found[i, j] += float(left[i, k]) * float(right[k, j])
+    return found
+
+
 def localization(error: Array, c: Array, form: str, top: int) -> list[float]:
     """The forms of ALoRa-Loc for one row, entry by entry."""
     d = len(error)

@@ -69,8 +69,8 @@ def test_other_networks_run_as_they_are(kind: str) -> None:
     network = build(5, 30, **NOT_FOLDED[kind])
     assert not FoldedNetwork.fits(network)
     windows = torch.randn(3, 7, 5)
-    expected, attention = Engine(network).last_rows(windows)
+    last = Engine(network).last_rows(windows)
     with torch.no_grad():
         encoding = network(windows)
-    torch.testing.assert_close(expected, encoding.reconstruction[:, -1])
-    torch.testing.assert_close(attention, encoding.attention[-1])
+    torch.testing.assert_close(last.expected, encoding.reconstruction[:, -1])
+    torch.testing.assert_close(last.attention, encoding.attention[-1])

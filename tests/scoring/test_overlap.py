@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from alora_ts import native
 from alora_ts.data.windows import plan_windows
-from alora_ts.scoring.engine import _CHUNK_ROWS, Engine, _chunk_size
+from alora_ts.scoring.engine import Engine, _chunk_size
 from alora_ts.scoring.folded import FoldedNetwork
 from alora_ts.scoring.overlap import SHARING
 from alora_ts.scoring.ring import Ring
@@ -66,45 +67,60 @@ def test_sharing_is_left_where_it_does_not_pay(shape: str) -> None:
     assert folded.overlap is None or d > int(how.get("window", 7))  # type: ignore[call-overload]
 
 
+@pytest.fixture(params=["kernels", "torch"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With the compiled kernels, and as without them."""
+    if request.param == "torch":
+        monkeypatch.setattr("alora_ts.native.installed", lambda: None)
+    elif native.installed() is None:
+        pytest.skip("installed without compiled kernels")
+    return str(request.param)
+
+
 @pytest.mark.parametrize("segments", [[30], [9, 21], [3, 7, 2, 18], [1, 29]])
+@pytest.mark.usefixtures("way")
 def test_the_engine_shares_inside_segments_only(segments: list[int]) -> None:
     engine = Engine(build(D, 60, heads=2))
     values = np.random.default_rng(0).normal(size=(sum(segments), D)).astype(np.float32)
     borders = np.repeat(np.arange(len(segments)), segments)
     plan = plan_windows(len(values), 7, borders)
     found = [chunk.expected for chunk in engine.chunks(values, plan, lambda _: None)]
-    alone = engine.last_rows(torch.from_numpy(plan.gather(values, slice(None))))[0]
+    alone = engine.last_rows(torch.from_numpy(plan.gather(values, slice(None)))).expected
     np.testing.assert_allclose(np.concatenate(found), alone, rtol=1e-4, atol=1e-4)
 
 
-def test_chunks_that_use_the_same_memory_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_that_use_the_same_memory_do_not_mix(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     network = build(D, 60, heads=2)
     values = np.random.default_rng(0).normal(size=(95, D)).astype(np.float32)
     plan = plan_windows(len(values), 7, None)
     alone = Engine(network).last_rows(torch.from_numpy(plan.gather(values, slice(None))))
-    monkeypatch.setattr("alora_ts.scoring.engine._CHUNK_ROWS", 50)
+    module = "compiled" if way == "kernels" else "worker"
+    monkeypatch.setattr(f"alora_ts.scoring.{module}._ROWS_TOGETHER", 50)
     # All chunks are there before the first is looked at.
     chunks = list(Engine(network).chunks(values, plan, lambda _: None))
     assert len(chunks) > 4
     found = np.concatenate([chunk.expected for chunk in chunks])
-    np.testing.assert_allclose(found, alone[0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found, alone.expected, rtol=1e-4, atol=1e-4)
     found = torch.cat([chunk.attention for chunk in chunks])
-    torch.testing.assert_close(found, alone[1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found, alone.attention, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("windows", [0, 1, 2, 100, 126, 127, 2048, 23_681])
-@pytest.mark.parametrize("steps", [1, 7, 20, 100, 3000])
-def test_chunks_are_of_one_size_and_end_together(windows: int, steps: int) -> None:
-    size = _chunk_size(windows, steps)
-    if windows * steps <= _CHUNK_ROWS:
+@pytest.mark.parametrize("at_once", [1, 12, 60, 126])
+def test_chunks_are_of_one_size_and_end_together(windows: int, at_once: int) -> None:
+    size = _chunk_size(windows, at_once)
+    if windows <= at_once:
         assert size == max(1, windows)
         return
     assert size % SHARING == 0
-    assert size * steps < _CHUNK_ROWS + SHARING * steps
+    assert size < at_once + SHARING
     full = windows // size
     assert -(-windows // size) - full <= 1
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(("d", "how"), [(D, {"heads": 2}), (3, {}), (3, {"positional": True})])
 def test_a_ring_sees_the_window_that_ends_at_the_row(d: int, how: dict[str, object]) -> None:
     engine = Engine(build(d, 60, **how))
@@ -118,7 +134,6 @@ def test_a_ring_sees_the_window_that_ends_at_the_row(d: int, how: dict[str, obje
             ring.push(row)
         window = rows[np.maximum(np.arange(number - 6, number + 1), since)]
         np.testing.assert_array_equal(ring.rows, window)
-        for mine, plain in zip(
-            ring.look(), engine.last_rows(torch.from_numpy(window[None])), strict=True
-        ):
-            torch.testing.assert_close(mine, plain, rtol=1e-4, atol=1e-4)
+        mine, plain = ring.look(), engine.last_rows(torch.from_numpy(window[None]))
+        torch.testing.assert_close(mine.expected, plain.expected, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(mine.attention, plain.attention, rtol=1e-4, atol=1e-4)

@@ -17,11 +17,26 @@ from alora_ts.learning.widths import round_up
 from alora_ts.network.attention import later_steps
 from alora_ts.scratch import Scratch
 
-__all__ = ["Heads", "SharedHeads"]
+__all__ = ["Attended", "Heads", "SharedHeads"]
 
 _TOGETHER = 2**18
 """About how many entries of attention matrices are worked on at a time. They stay in the cache from
 one product to the next; of short windows all are worked on at once, in few calls."""
+
+
+@dataclass(frozen=True)
+class Attended:
+    """The matrices of a layer, until the next pass.
+
+    Attributes
+    ----------
+    heads : Tensor of shape (B, H, T, T)
+    mean : Tensor of shape (B, T, T)
+        Over the heads.
+    """
+
+    heads: Tensor
+    mean: Tensor
 
 
 @dataclass(frozen=True)
@@ -61,7 +76,7 @@ class Heads:
     --------
     >>> heads = Heads(2, 2, summed=True, causal=True, scratch=Scratch())
     >>> mixed = torch.empty(1, 2, 3)
-    >>> heads.forward(torch.ones(1, 2, 17), mixed)[0, 0]
+    >>> heads.forward(torch.ones(1, 2, 17), mixed).mean[0]
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
     >>> mixed
@@ -79,7 +94,7 @@ class Heads:
         self._scratch = scratch
         self._kept: _Operands | None = None
 
-    def forward(self, joint: Tensor, mixed: Tensor) -> Tensor:
+    def forward(self, joint: Tensor, mixed: Tensor) -> Attended:
         """Attend and mix.
 
         Parameters
@@ -91,8 +106,7 @@ class Heads:
 
         Returns
         -------
-        Tensor of shape (B, H, T, T)
-            The matrices of all heads, until the next pass.
+        Attended
         """
         batch, steps, _ = joint.shape
         queries, keys, values, carried = self._parts(joint)
@@ -116,7 +130,7 @@ class Heads:
                 mixed[some] += carried[some]
             else:
                 self._side_by_side(mixed[some], given)
-        return matrices
+        return Attended(matrices, matrices.mean(1))
 
     def backward(self, of_mixed: Tensor, of_matrices: Tensor, of_joint: Tensor) -> None:
         """Take gradients back, after :meth:`forward`.
@@ -124,11 +138,13 @@ class Heads:
         Parameters
         ----------
         of_mixed : Tensor, shaped like ``mixed``
-        of_matrices : Tensor of shape (B, H, T, T)
+        of_matrices : Tensor of shape (B, T, T), or (B, H, T, T)
+            The gradient of the mean, or that of each head's matrices.
         of_joint : Tensor, shaped like ``joint``
             Where to write its gradient.
         """
         assert self._kept is not None
+        of_matrices = _of_heads(of_matrices, self._heads)
         of_query, of_key, of_value, of_carried = self._parts(of_joint)
         for some, (query, key, value, matrices) in self._kept.few_at_a_time():
             of_given = self._scratch.empty_like("of given", value)
@@ -194,7 +210,7 @@ class SharedHeads:
     --------
     >>> heads = SharedHeads(causal=False, scratch=Scratch())
     >>> mixed = torch.empty(1, 4, 3)
-    >>> heads.forward(torch.zeros(1, 4, 3), torch.ones(1, 2, 3), mixed).shape
+    >>> heads.forward(torch.zeros(1, 4, 3), torch.ones(1, 2, 3), mixed).heads.shape
     torch.Size([1, 2, 2, 2])
     """
 
@@ -203,7 +219,7 @@ class SharedHeads:
         self._scratch = scratch
         self._kept: tuple[Tensor, Tensor] | None = None
 
-    def forward(self, left: Tensor, u: Tensor, mixed: Tensor) -> Tensor:
+    def forward(self, left: Tensor, u: Tensor, mixed: Tensor) -> Attended:
         """Attend and mix.
 
         Parameters
@@ -216,8 +232,7 @@ class SharedHeads:
 
         Returns
         -------
-        Tensor of shape (B, H, T, T)
-            The matrices of all heads, until the next pass.
+        Attended
         """
         batch, steps, _ = u.shape
         scores = self._scratch.empty("matrices", *left.shape[:2], steps, like=u)
@@ -228,7 +243,7 @@ class SharedHeads:
         torch.softmax(scores, -1, out=scores)
         torch.bmm(scores, u, out=mixed)
         self._kept = u, scores
-        return by_step.transpose(1, 2)
+        return Attended(by_step.transpose(1, 2), by_step.mean(2))
 
     def backward(self, of_mixed: Tensor, of_matrices: Tensor, of_left: Tensor) -> None:
         """Take gradients back, after :meth:`forward`.
@@ -236,7 +251,8 @@ class SharedHeads:
         Parameters
         ----------
         of_mixed : Tensor of shape (B, T·H, n)
-        of_matrices : Tensor of shape (B, H, T, T)
+        of_matrices : Tensor of shape (B, T, T), or (B, H, T, T)
+            The gradient of the mean, or that of each head's matrices.
         of_left : Tensor of shape (B, T·H, n)
             Where to write its gradient.
         """
@@ -244,7 +260,8 @@ class SharedHeads:
         u, matrices = self._kept
         of_scores = self._scratch.empty_like("of scores", matrices)
         torch.bmm(of_mixed, u.transpose(1, 2), out=of_scores)
-        of_scores.view(len(u), u.shape[1], -1, u.shape[1]).add_(of_matrices.transpose(1, 2))
+        by_step = of_scores.view(len(u), u.shape[1], -1, u.shape[1])
+        by_step.add_(_of_heads(of_matrices, by_step.shape[2]).transpose(1, 2))
         torch.bmm(_through_softmax(of_scores, matrices), u, out=of_left)
 
 
@@ -255,6 +272,13 @@ def _fill(into: Tensor, values: Tensor) -> Tensor:
     if width < into.shape[-1]:
         into[..., width:] = 0
     return into
+
+
+def _of_heads(gradient: Tensor, heads: int) -> Tensor:
+    """The gradient of each head's matrices (B, H, T, T), where it may be that of their mean."""
+    if gradient.ndim == 4:
+        return gradient
+    return (gradient / heads)[:, None].expand(-1, heads, -1, -1)
 
 
 def _through_softmax(gradient: Tensor, stochastic: Tensor) -> Tensor:

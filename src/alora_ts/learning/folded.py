@@ -17,7 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from alora_ts.learning.attention import Heads, SharedHeads
+from alora_ts import native
+from alora_ts.learning.attention import Attended, Heads, SharedHeads
+from alora_ts.learning.compiled import CompiledHeads, CompiledSharedHeads
 from alora_ts.learning.folds import Folds, fold
 from alora_ts.network import ALoRaT, Encoding
 from alora_ts.scratch import Scratch
@@ -126,7 +128,10 @@ class FoldedPart:
         self._rows = rows
         first, *middle, last = scratch
         self._scratch = first
-        self._first = SharedHeads(causal=folds.causal, scratch=first)
+        # Kernels take single precision on the processor.
+        usable = folds.first.basis.dtype == torch.float32 and not windows.is_cuda
+        self._kernels = native.installed() if usable else None
+        self._first = self._shared_heads(first)
         self._later = [
             *(self._heads(each, summed=False) for each in middle),
             self._heads(last, summed=True),
@@ -147,8 +152,8 @@ class FoldedPart:
         found.append(self._attend(last, end.joint, end.joint_bias, decoded))
         return Encoding(
             self._by_window(decoded)[..., : self._windows.shape[-1]],
-            tuple(matrices.mean(1) for matrices in found),
-            tuple(found) if per_head else None,
+            tuple(each.mean for each in found),
+            tuple(each.heads for each in found) if per_head else None,
         )
 
     @torch.no_grad()
@@ -161,7 +166,7 @@ class FoldedPart:
         of_attention : sequence of L tensors of shape (B, T, T), or (B, H, T, T) per head
         """
         rows, first = self._rows, self._folds.first
-        of_first, *of_later = (self._of_matrices(each) for each in of_attention)
+        of_first, *of_later = of_attention
         missing = self._folds.decoded - of_reconstruction.shape[-1]
         of_decoded = pad(of_reconstruction, [0, missing])
         self._later[-1].backward(of_decoded, of_later[-1], self._by_window(rows.joint[-1]))
@@ -179,11 +184,28 @@ class FoldedPart:
         torch.mm(rows.of_z[0], first.mixed.T, out=of_mixed)
         self._first.backward(self._by_head(of_mixed), of_first, self._by_head(rows.left))
 
-    def _heads(self, scratch: Scratch, *, summed: bool) -> Heads:
-        folds = self._folds
-        return Heads(folds.heads, folds.width, summed=summed, causal=folds.causal, scratch=scratch)
+    def _shared_heads(self, scratch: Scratch) -> SharedHeads | CompiledSharedHeads:
+        causal = self._folds.causal
+        if self._kernels is None:
+            return SharedHeads(causal=causal, scratch=scratch)
+        return CompiledSharedHeads(self._kernels, causal=causal, scratch=scratch)
 
-    def _first_layer(self) -> Tensor:
+    def _heads(self, scratch: Scratch, *, summed: bool) -> Heads | CompiledHeads:
+        folds = self._folds
+        if self._kernels is None:
+            return Heads(
+                folds.heads, folds.width, summed=summed, causal=folds.causal, scratch=scratch
+            )
+        return CompiledHeads(
+            self._kernels,
+            folds.heads,
+            folds.width,
+            summed=summed,
+            causal=folds.causal,
+            scratch=scratch,
+        )
+
+    def _first_layer(self) -> Attended:
         """Z^(1) into its rows; the matrices of the first layer."""
         rows, first = self._rows, self._folds.first
         u = self._by_window(rows.u)
@@ -195,19 +217,13 @@ class FoldedPart:
         rows.z[0].addmm_(mixed, first.mixed)
         return found
 
-    def _attend(self, number: int, joint: Tensor, bias: Tensor, mixed: Tensor) -> Tensor:
+    def _attend(self, number: int, joint: Tensor, bias: Tensor, mixed: Tensor) -> Attended:
         """The matrices of a later layer; what its heads give goes into ``mixed``."""
         rows = self._rows
         torch.addmm(bias, rows.z[number], joint.T, out=rows.joint[number])
         return self._later[number].forward(
             self._by_window(rows.joint[number]), self._by_window(mixed)
         )
-
-    def _of_matrices(self, gradient: Tensor) -> Tensor:
-        """The gradient of each head's matrices (B, H, T, T), where it may be that of their mean."""
-        if gradient.ndim == 4:
-            return gradient
-        return (gradient / self._folds.heads)[:, None].expand(-1, self._folds.heads, -1, -1)
 
     def _by_window(self, rows: Tensor) -> Tensor:
         return rows.view(*self._windows.shape[:2], -1)

@@ -223,7 +223,7 @@ def _least_surprising(engine: Engine, source: WindowSource, share: float) -> NDA
     for start in range(0, len(source), _SCORED_AT_ONCE):
         which = np.arange(start, min(start + _SCORED_AT_ONCE, len(source)))
         windows = source.take(which)
-        expected, _ = engine.last_rows(windows)
+        expected = engine.last_rows(windows).expected
         error[which] = (windows[:, -1] - expected).square().sum(1).numpy()
     keep = max(1, round(len(source) * (1 - share)))
     return np.sort(np.argsort(error, kind="stable")[:keep])

@@ -139,9 +139,9 @@ class Stream:
             self._ring.restart(taken.scaled)
         else:
             self._ring.push(taken.scaled)
-        expected, attention = self._ring.look()
-        rank = count_rank(attention, self._model.calibration.rank_level)
-        return self._read(taken, expected.numpy()[0], int(rank[0]), self._ring.rows)
+        last = self._ring.look()
+        rank = count_rank(last.attention, self._model.calibration.rank_level)
+        return self._read(taken, last.expected.numpy()[0], int(rank[0]), self._ring.rows)
 
     def _read_together(self, taken: list[_Taken]) -> list[Reading]:
         """Readings of rows with full windows that follow one another."""

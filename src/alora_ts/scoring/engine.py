@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,20 +22,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from alora_ts import native
 from alora_ts.data.windows import WindowPlan
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
-from alora_ts.scoring.folded import FoldedNetwork
+from alora_ts.scoring.compiled import CompiledNetwork, CompiledWorker
+from alora_ts.scoring.folded import FoldedNetwork, LastRow
 from alora_ts.scoring.overlap import SHARING
 from alora_ts.scoring.rank import count_rank
-from alora_ts.scoring.runtime import Runtime
-from alora_ts.scratch import Scratch
+from alora_ts.scoring.worker import TorchWorker, Worker
 from alora_ts.threads import submit, use_threads
 
 __all__ = ["Engine", "WindowChunk"]
-
-_CHUNK_ROWS = 2520
-"""The most rows of all windows of a chunk: enough for large products, few enough for the cache."""
 
 _TOGETHER = 4
 """A table that does not fit in one chunk gets a multiple of so many, all of one size: two or four
@@ -81,14 +80,19 @@ class Engine:
     Notes
     -----
     Networks of the default kind run folded (:mod:`alora_ts.scoring.folded`), all others as they
-    are. Where ONNX Runtime is installed it runs the folded ones (:mod:`alora_ts.scoring.runtime`),
-    except for windows in a row that share work. All give the same numbers up to rounding.
+    are. On the processor compiled kernels run the folded ones (:mod:`alora_ts.scoring.compiled`)
+    where they are installed, else torch. All give the same numbers up to rounding.
     """
 
     def __init__(self, network: ALoRaT, device: torch.device | None = None) -> None:
         self._device = torch.device("cpu") if device is None else device
         self._network = network if self.on_processor else copy.deepcopy(network).to(self._device)
         self.folded = FoldedNetwork(self._network) if FoldedNetwork.fits(network) else None
+        self._idle: list[Worker] = []
+
+    def __getstate__(self) -> dict[str, object]:
+        # The memory of workers is of no use to a copy.
+        return {**self.__dict__, "_idle": []}
 
     @property
     def on_processor(self) -> bool:
@@ -96,38 +100,22 @@ class Engine:
         return self._device.type == "cpu"
 
     @cached_property
-    def runtime(self) -> Runtime | None:
-        """The folded network in ONNX Runtime, where that is possible; made at its first use."""
-        if self.folded is None or not (self.on_processor and Runtime.installed()):
+    def compiled(self) -> CompiledNetwork | None:
+        """The folded network for the kernels, where that is possible; made at its first use."""
+        kernels = native.installed()
+        if self.folded is None or kernels is None or not self.on_processor:
             return None
-        return Runtime(self.folded, self._network.variables)
+        return CompiledNetwork(self.folded, kernels)
 
-    def last_rows(self, windows: Tensor) -> tuple[Tensor, Tensor]:
+    def worker(self) -> Worker:
+        """What runs the network, for one thread at a time."""
+        if self.compiled is not None:
+            return CompiledWorker(self.compiled)
+        return TorchWorker(self._network, self.folded, self._device)
+
+    def last_rows(self, windows: Tensor) -> LastRow:
         """Expected last rows (B, d) and last mean attention (B, T, T) of windows (B, T, d)."""
-        if self.runtime is not None:
-            # The first and shortest way: a stream goes it for every row.
-            last = self.runtime(windows)
-            return last.expected, last.attention
-        windows = windows.to(self._device)
-        if self.folded is not None:
-            last = self.folded(windows)
-            return last.expected.cpu(), last.attention.cpu()
-        with torch.no_grad():
-            encoding = self._network(windows)
-        return encoding.reconstruction[:, -1].cpu(), encoding.attention[-1].cpu()
-
-    def _of_plan(
-        self, values: NDArray[np.float32], plan: WindowPlan, part: slice, scratch: Scratch
-    ) -> tuple[Tensor, Tensor]:
-        """As :meth:`last_rows` for some windows of a plan; overlapping ones share their work."""
-        overlap = None if self.folded is None else self.folded.overlap
-        starts, ends = plan.starts[part], plan.ends[part]
-        in_a_row = ends[-1] - ends[0] == len(ends) - 1 and (ends - starts == plan.window - 1).all()
-        if self.folded is None or overlap is None or not in_a_row:
-            return self.last_rows(torch.from_numpy(plan.gather(values, part)))
-        rows = torch.from_numpy(values[starts[0] : ends[-1] + 1]).to(self._device)
-        last = self.folded.consecutive(rows, scratch)
-        return last.expected.cpu(), last.attention.cpu()
+        return self.worker().windows(windows)
 
     @torch.no_grad()
     def whole_window(self, window: Tensor) -> Tensor:
@@ -146,17 +134,15 @@ class Engine:
     ) -> Iterator[WindowChunk]:
         """Run all windows of a plan, in order; with a ``rank_level`` also count ranks."""
         total = len(plan.ends)
-        size = _chunk_size(total, plan.window)
         workers = torch.get_num_threads()
-        unused = [Scratch() for _ in range(workers)]
+        size = _chunk_size(total, self.worker().at_once)
 
         def run(start: int) -> WindowChunk:
             part = slice(start, min(start + size, total))
-            scratch = unused.pop()
-            expected, attention = self._of_plan(values, plan, part, scratch)
-            unused.append(scratch)
-            rank = None if rank_level is None else count_rank(attention, rank_level)
-            return WindowChunk(part, expected.numpy(), attention, rank)
+            with self._hired() as worker:
+                last = _of_plan(worker, values, plan, part)
+            rank = None if rank_level is None else count_rank(last.attention, rank_level)
+            return WindowChunk(part, last.expected.numpy(), last.attention, rank)
 
         waiting: deque[Future[WindowChunk]] = deque()
         with use_threads(1):
@@ -171,15 +157,34 @@ class Engine:
             finally:
                 wait(waiting)
 
+    @contextmanager
+    def _hired(self) -> Iterator[Worker]:
+        """A worker for this thread alone, with its memory from an earlier chunk if it had one."""
+        try:
+            worker = self._idle.pop()
+        except IndexError:
+            worker = self.worker()
+        yield worker
+        self._idle.append(worker)
+
     @staticmethod
     def _told(chunk: WindowChunk, report: Report, task: str, total: int) -> WindowChunk:
         report(Step(task, chunk.windows.stop, total))
         return chunk
 
 
-def _chunk_size(windows: int, steps: int) -> int:
-    """How many windows of so many steps make a chunk."""
-    chunks = math.ceil(windows * steps / _CHUNK_ROWS)
+def _of_plan(worker: Worker, values: NDArray[np.float32], plan: WindowPlan, part: slice) -> LastRow:
+    """Some windows of a plan; those that follow one another share what they have in common."""
+    starts, ends = plan.starts[part], plan.ends[part]
+    in_a_row = ends[-1] - ends[0] == len(ends) - 1 and (ends - starts == plan.window - 1).all()
+    if in_a_row:
+        return worker.in_a_row(torch.from_numpy(values[starts[0] : ends[-1] + 1]))
+    return worker.windows(torch.from_numpy(plan.gather(values, part)))
+
+
+def _chunk_size(windows: int, at_once: int) -> int:
+    """How many windows make a chunk, of which a worker best runs so many at once."""
+    chunks = math.ceil(windows / at_once)
     if chunks <= 1:
         return max(1, windows)
     chunks = _TOGETHER * math.ceil(chunks / _TOGETHER)

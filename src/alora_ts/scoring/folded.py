@@ -28,11 +28,12 @@ from torch import Tensor
 
 from alora_ts.network import ALoRaT
 from alora_ts.network.attention import ALoRaLayer
+from alora_ts.scoring.affine import Affine
 from alora_ts.scoring.heads import attend_heads, attend_shared, mix_heads
 from alora_ts.scoring.overlap import Overlap
 from alora_ts.scratch import Scratch
 
-__all__ = ["Affine", "FoldedNetwork", "LastRow"]
+__all__ = ["FoldedNetwork", "LastRow"]
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,6 @@ class LastRow:
 
     expected: Tensor
     attention: Tensor
-
-
-@dataclass(frozen=True)
-class Affine:
-    """x ↦ x·weight + bias, on the last axis."""
-
-    weight: Tensor
-    bias: Tensor
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Map x of any leading shape."""
-        flat = torch.addmm(self.bias, x.reshape(-1, x.shape[-1]), self.weight)
-        return flat.view(*x.shape[:-1], -1)
-
-    def after(self, first: Tensor, bias: Tensor) -> Affine:
-        """The map applied to x·first + bias, as one map."""
-        return Affine(first @ self.weight, bias @ self.weight + self.bias)
 
 
 @dataclass(frozen=True)
@@ -257,15 +241,6 @@ class FoldedNetwork:
         attention = self._first_attention(u)
         projected = self.overlap.project(rows, scratch)
         projected = self.overlap.combine(attention, projected, scratch)
-        return self._finish(projected, _Unformed(u, attention))
-
-    @torch.no_grad()
-    def newest(self, window: Tensor, projected_rows: Tensor, oldest: int) -> LastRow:
-        """Of one window (1, T, d), whose projected rows lie in a ring that begins at ``oldest``."""
-        assert self.overlap is not None
-        u = self.overlap.average(window)
-        attention = self._first_attention(u)
-        projected = self.overlap.combine_ring(attention, projected_rows, oldest)
         return self._finish(projected, _Unformed(u, attention))
 
     def _first_attention(self, u: Tensor) -> Tensor:

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from alora_ts.scoring.affine import Affine
 from alora_ts.scratch import Scratch
 
 __all__ = ["SHARING", "Overlap"]
@@ -54,14 +56,18 @@ class Overlap:
         self._neighbours = neighbours
         self._wide = weight.shape[1]
 
+    def row_weights(self, *, rounded_to: int) -> Affine:
+        """From a row to its projections of all blocks, the width of each rounded up with zeros."""
+        missing = -self._wide % rounded_to
+        by_block = pad(self._by_row.view(self._variables, self._blocks, -1), [0, missing])
+        bias = by_block.new_zeros(self._blocks, self._wide + missing)
+        bias[0, : self._wide] = self._bias
+        return Affine(by_block.flatten(1), bias.flatten())
+
     @property
     def pays(self) -> bool:
         """Whether less work remains than without sharing."""
         return self.window + SHARING - 1 < _WORTH * self._variables
-
-    def average(self, window: Tensor) -> Tensor:
-        """Average neighbouring rows of one window (1, T, d): u = N x."""
-        return (self._neighbours @ window[0])[None]
 
     def project(self, rows: Tensor, scratch: Scratch) -> Tensor:
         """Project single rows (R, d): x W and their share of the bias, (R, 1+H, m)."""
@@ -97,12 +103,6 @@ class Overlap:
                 into = result[start : start + count].view(count * self.window, -1)
                 torch.mm(weights, used, out=into)
         return result
-
-    def combine_ring(self, attention: Tensor, projected: Tensor, oldest: int) -> Tensor:
-        """As :meth:`combine` for one window whose projected rows lie in a ring (T, 1+H, m)."""
-        weights = self._spread(attention, 1).view(self.window, self.window, -1)
-        flat = projected.view(-1, self._wide)
-        return (weights.roll(oldest, dims=1).view(self.window, -1) @ flat)[None]
 
     def _spread(self, attention: Tensor, count: int) -> Tensor:
         """How much each step takes of each row's projections: N, then S_h N.

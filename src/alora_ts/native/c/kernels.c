@@ -1,0 +1,213 @@
+/* Products with laid-out weights, and attention of many heads, there and back.
+
+   Every function is done by one thread and takes no lock, so that several threads may call it. A
+   function that needs memory gives 0, or 1 if there was none. */
+
+#include "factor.h"
+#include "tile.h"
+
+/* Rows of matrices (B, H, T, w) in memory; the last step is 1. */
+typedef struct {
+  float *at;
+  long batch, head, row;
+} Rows;
+
+static inline float *of(Rows rows, long batch, long head) {
+  return rows.at + batch * rows.batch + head * rows.head;
+}
+
+long NAME(alora_panel_columns)(void) { return COLUMNS; }
+
+void NAME(alora_pack)(long rows, long columns, const float *from, long row, long column,
+                      float *panels) {
+  pack(rows, columns, from, row, column, panels);
+}
+
+#define DEEP 384         /* rows of panels that are worked on at a time */
+#define NEAR (1L << 17) /* floats of a left-hand side that stay in the second cache */
+
+/* out = a b (+ bias) (+ out). As many rows at a time as stay near meet one panel after the other. */
+void NAME(alora_multiply)(long rows, long columns, const float *a, long a_row, long a_column,
+                          Panels b, const float *bias, int add, float *out, long out_row,
+                          long out_panel) {
+  const long parts = (b.depth + DEEP - 1) / DEEP, near = NEAR / (b.depth / parts + 1);
+  const long group = near > 2 * ROWS ? near : 2 * ROWS;
+  for (long part = 0; part < parts; part++) {
+    long from = b.depth * part / parts, to = b.depth * (part + 1) / parts;
+    Panels deep = {b.at + from * COLUMNS, b.panel, 0, 1, to - from};
+    for (long first = 0; first < rows; first += group) {
+      Left left = {a + first * a_row + from * a_column, a_row, a_column};
+      Target into = {out + first * out_row, out_row, part ? NULL : bias, add || part};
+      product(smaller(group, rows - first), columns, left, deep, into, out_panel);
+    }
+  }
+}
+
+/* For each of a batch: out = a b, where b begins `b_batch` further than for the one before. All
+   of them meet one panel after the other. */
+void NAME(alora_multiply_each)(long batch, long rows, long columns, const float *a, long a_batch,
+                               long a_row, long a_column, Panels b, long b_batch, float *out,
+                               long out_batch, long out_row) {
+  for (long j = 0; j < columns; j += COLUMNS, b.at += b.panel)
+    for (long each = 0; each < batch; each++) {
+      Panels right = b;
+      right.at += each * b_batch;
+      product(rows, smaller(COLUMNS, columns - j), (Left){a + each * a_batch, a_row, a_column},
+              right, (Target){out + each * out_batch + j, out_row, NULL, 0}, COLUMNS);
+    }
+}
+
+/* mixed = weights value: a product whose right-hand side is not laid out beforehand. */
+int NAME(alora_mix)(long batch, long heads, long rows, long depth, long columns, Rows weights,
+                    Rows value, Rows mixed) {
+  float *panels = room(depth * round_up(columns, COLUMNS));
+  if (!panels) return 1;
+  for (long b = 0; b < batch; b++)
+    for (long h = 0; h < heads; h++) {
+      pack(depth, columns, of(value, b, h), value.row, 1, panels);
+      product(rows, columns, (Left){of(weights, b, h), weights.row, 1}, whole(panels, depth),
+              (Target){of(mixed, b, h), mixed.row, NULL, 0}, COLUMNS);
+    }
+  free(panels);
+  return 0;
+}
+
+/* Attention works on scores that lie across: a row for each key, a lane for each query. So nothing
+   is ever summed or compared from lane to lane. */
+
+/* Columns of scores become columns that sum to one. `row`: from one key to the next. */
+static void softmax(float *scores, long keys, long queries, long row, float scale, int causal) {
+  if (causal)
+    for (long s = 1; s < keys; s++)
+      for (long t = 0; t < smaller(s, queries); t++) scores[s * row + t] = -INFINITY;
+  for (long t = 0; t < queries; t += LANES) {
+    float *column = scores + t;
+    vector top = load(column), total = all(0.0f);
+    for (long s = 1; s < keys; s++) top = larger(load(column + s * row), top);
+    for (long s = 0; s < keys; s++) {
+      vector grown = exponential((load(column + s * row) - top) * scale);
+      store(column + s * row, grown);
+      total += grown;
+    }
+    vector share = 1.0f / total;
+    for (long s = 0; s < keys; s++) store(column + s * row, load(column + s * row) * share);
+  }
+}
+
+static void copy_rows(long rows, long columns, const float *from, long from_row, float *to,
+                      long to_row) {
+  for (long t = 0; t < rows; t++)
+    memcpy(to + t * to_row, from + t * from_row, sizeof(float) * (size_t)columns);
+}
+
+/* sum += share * values, or = for the first. */
+static void add_up(long floats, float share, const float *values, float *sum, int first) {
+  for (long i = 0; i < floats; i += LANES) {
+    vector more = load(values + i) * share;
+    store(sum + i, first ? more : load(sum + i) + more);
+  }
+}
+
+/* matrices = softmax(scale * query key'), mean = their mean over the heads, mixed = matrices value
+   (Eq. 2), last = what the last query of each head takes of the keys. What has no place is left
+   out. Matrices and mean lie across, keys by queries. `add`: to what mixed holds already. `causal`:
+   a step sees itself and the steps before it. */
+int NAME(alora_attend)(long batch, long heads, long queries, long keys, long width,
+                       long value_width, float scale, int causal, Rows query, Rows key, Rows value,
+                       Rows matrices, Rows mean, Rows last, Rows mixed, int add) {
+  const long row = round_up(queries, LANES);
+  const long wide = round_up(queries, COLUMNS), value_wide = round_up(value_width, COLUMNS);
+  float *scores = room(2 * keys * row + wide * width + keys * value_wide);
+  if (!scores) return 1;
+  float *sum = scores + keys * row, *across = sum + keys * row, *values = across + wide * width;
+  for (long b = 0; b < batch; b++) {
+    for (long h = 0; h < heads; h++) {
+      pack(width, queries, of(query, b, h), 1, query.row, across);
+      product(keys, row, (Left){of(key, b, h), key.row, 1}, whole(across, width),
+              (Target){scores, row, NULL, 0}, COLUMNS);
+      softmax(scores, keys, queries, row, scale, causal);
+      if (matrices.at) copy_rows(keys, queries, scores, row, of(matrices, b, h), matrices.row);
+      if (mean.at) add_up(keys * row, 1.0f / (float)heads, scores, sum, h == 0);
+      if (last.at)
+        for (long s = 0; s < keys; s++) of(last, b, h)[s] = scores[s * row + queries - 1];
+      if (!mixed.at) continue;
+      pack(keys, value_width, of(value, b, h), value.row, 1, values);
+      product(queries, value_width, (Left){scores, 1, row}, whole(values, keys),
+              (Target){of(mixed, b, h), mixed.row, NULL, add}, COLUMNS);
+    }
+    if (mean.at) copy_rows(keys, queries, sum, row, of(mean, b, 0), mean.row);
+  }
+  free(scores);
+  return 0;
+}
+
+/* The gradient of scores, in the place of that of what softmax made of them. */
+static void through_softmax(long keys, long queries, long row, float scale, const float *matrices,
+                            float *gradient) {
+  for (long t = 0; t < queries; t += LANES) {
+    vector dot = all(0.0f);
+    for (long s = 0; s < keys; s++) dot += load(gradient + s * row + t) * load(matrices + s * row + t);
+    for (long s = 0; s < keys; s++) {
+      float *at = gradient + s * row + t;
+      store(at, (load(at) - dot) * load(matrices + s * row + t) * scale);
+    }
+  }
+}
+
+/* The way back through alora_attend. `of_matrices`, keys by queries, is the gradient of the
+   matrices themselves, `share` times of which counts. Gradients of keys and values are left out
+   without a place. Gradients may go to the places of what they belong to: those of a head are
+   written when all of it has been read. */
+int NAME(alora_attend_back)(long batch, long heads, long queries, long keys, long width,
+                            long value_width, float scale, float share, Rows query, Rows key,
+                            Rows value, Rows matrices, Rows of_mixed, Rows of_matrices,
+                            Rows of_query, Rows of_key, Rows of_value) {
+  const long row = round_up(queries, LANES), wide = round_up(width, COLUMNS);
+  const long across = round_up(queries, COLUMNS) * value_width;
+  const long along = round_up(value_width, COLUMNS) * queries;
+  const long most = across > along ? across : along;
+  float *own = room(2 * keys * row + most + (keys + queries) * wide);
+  if (!own) return 1;
+  float *scores = own + keys * row, *panels = scores + keys * row;
+  float *key_panels = panels + most, *query_panels = key_panels + keys * wide;
+  memset(own, 0, sizeof(float) * (size_t)(2 * keys * row)); /* also the lanes that no query has */
+  for (long b = 0; b < batch; b++)
+    for (long h = 0; h < heads; h++) {
+      const float *given = of(of_mixed, b, h), *pull = of(of_matrices, b, h);
+      copy_rows(keys, queries, of(matrices, b, h), matrices.row, own, row);
+      for (long s = 0; s < keys; s++)
+        for (long t = 0; t < queries; t++) scores[s * row + t] = share * pull[s * of_matrices.row + t];
+      pack(value_width, queries, given, 1, of_mixed.row, panels);
+      product(keys, row, (Left){of(value, b, h), value.row, 1}, whole(panels, value_width),
+              (Target){scores, row, NULL, 1}, COLUMNS);
+      through_softmax(keys, queries, row, scale, own, scores);
+      pack(keys, width, of(key, b, h), key.row, 1, key_panels);
+      if (of_key.at) pack(queries, width, of(query, b, h), query.row, 1, query_panels);
+      product(queries, width, (Left){scores, 1, row}, whole(key_panels, keys),
+              (Target){of(of_query, b, h), of_query.row, NULL, 0}, COLUMNS);
+      if (of_key.at)
+        product(keys, width, (Left){scores, row, 1}, whole(query_panels, queries),
+                (Target){of(of_key, b, h), of_key.row, NULL, 0}, COLUMNS);
+      if (of_value.at) {
+        pack(queries, value_width, given, of_mixed.row, 1, panels);
+        product(keys, value_width, (Left){own, row, 1}, whole(panels, queries),
+                (Target){of(of_value, b, h), of_value.row, NULL, 0}, COLUMNS);
+      }
+    }
+  free(own);
+  return 0;
+}
+
+/* For each of a batch: gram (n by n) = f' f up to a rest with that trace; rows of f that are not
+   needed become 0. */
+int NAME(alora_factor)(long batch, long n, const double *gram, double rest, double *f, long *rows) {
+  double *left = (double *)room(2 * n);
+  if (!left) return 1;
+  for (long b = 0; b < batch; b++) {
+    double *own = f + b * n * n;
+    rows[b] = factor(n, gram + b * n * n, rest, own, left);
+    memset(own + rows[b] * n, 0, sizeof(double) * (size_t)((n - rows[b]) * n));
+  }
+  free(left);
+  return 0;
+}

@@ -1,0 +1,211 @@
+/* A small piece of a matrix product, kept in registers; and the exponential function.
+
+   Everything is written for vectors of LANES floats in the vector extension that GCC and Clang
+   share, and compiled once for each instruction set (see hatch_build.py). NAME gives each copy
+   of a function a name of its own. */
+
+#ifndef ALORA_TILE_H
+#define ALORA_TILE_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#define NAME(name) name##_avx512
+#define LANES 16
+#define ROWS 12 /* of a tile: two vectors each, beside the operands, fill the registers */
+#elif defined(__AVX2__)
+#define NAME(name) name##_avx2
+#define LANES 8
+#define ROWS 6
+#else
+#define NAME(name) name##_plain
+#define LANES 4
+#if defined(__aarch64__)
+#define ROWS 12
+#else
+#define ROWS 6
+#endif
+#endif
+
+#define COLUMNS (2 * LANES) /* of a tile, and so of a panel */
+
+typedef float vector __attribute__((vector_size(4 * LANES)));
+typedef int32_t integers __attribute__((vector_size(4 * LANES)));
+typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+static inline vector load(const float *at) { return *(const anywhere *)at; }
+static inline void store(float *at, vector values) { *(anywhere *)at = values; }
+static inline vector all(float value) { return (vector){0} + value; }
+
+/* Lane by lane, a where the condition is true and b elsewhere. */
+static inline vector choose(integers condition, vector a, vector b) {
+  return (vector)((condition & (integers)a) | (~condition & (integers)b));
+}
+static inline vector larger(vector a, vector b) { return choose(a > b, a, b); }
+
+static inline long smaller(long a, long b) { return a < b ? a : b; }
+static inline long round_up(long count, long to) { return (count + to - 1) / to * to; }
+
+/* e^x to about one unit in the last place; 0 where that is smaller than a normal number. A NaN
+   stays one. */
+static inline vector exponential(vector x) {
+  const vector least = all(-87.3f);
+  vector scaled = x * all(1.44269504f);
+  vector bounded = choose(scaled < all(-126.0f), all(-126.0f), scaled);
+  bounded = choose(bounded > all(127.0f), all(127.0f), bounded);
+  /* Adding 1.5 * 2^23 leaves the nearest whole number in the lowest bits. */
+  const vector shift = all(12582912.0f);
+  vector rounded = bounded + shift;
+  integers power = (integers)rounded << 23;
+  vector whole = rounded - shift;
+  vector r = x - whole * all(0.693359375f) - whole * all(-2.12194440e-4f); /* ln 2, in two parts */
+  vector p = all(1.9875691500e-4f);
+  p = p * r + all(1.3981999507e-3f);
+  p = p * r + all(8.3334519073e-3f);
+  p = p * r + all(4.1665795894e-2f);
+  p = p * r + all(1.6666665459e-1f);
+  p = p * r + all(5.0000001201e-1f);
+  p = p * r * r + r + all(1.0f);
+  vector found = p * (vector)(power + (integers)all(1.0f));
+  return choose(x < least, all(0.0f), found);
+}
+
+/* The right-hand side of a product: panels of COLUMNS columns (the last one may be narrower and is
+   filled up), each with its rows one after the other. The rows may lie in several segments. */
+typedef struct {
+  const float *at;
+  long panel;    /* from one panel to the next */
+  long segment;  /* from one segment of a panel to the next */
+  long segments;
+  long depth;    /* rows of a segment */
+} Panels;
+
+/* The left-hand side: any two steps. */
+typedef struct {
+  const float *at;
+  long row, column;
+} Left;
+
+static inline __attribute__((always_inline)) void
+sum_products(const int rows, const int vectors, Left a, Panels b, vector sums[ROWS][2]) {
+  const long step = COLUMNS;
+#pragma GCC unroll 12
+  for (int i = 0; i < rows; i++) sums[i][0] = sums[i][1] = all(0.0f);
+  const float *left = a.at;
+  for (long segment = 0; segment < b.segments; segment++) {
+    const float *right = b.at + segment * b.segment;
+    for (long k = 0; k < b.depth; k++) {
+      vector first = load(right), second = vectors > 1 ? load(right + LANES) : first;
+#pragma GCC unroll 12
+      for (int i = 0; i < rows; i++) {
+        sums[i][0] += left[i * a.row] * first;
+        if (vectors > 1) sums[i][1] += left[i * a.row] * second;
+      }
+      left += a.column;
+      right += step;
+    }
+  }
+}
+
+/* Where a tile goes, and what is added to it. */
+typedef struct {
+  float *at;
+  long row;
+  const float *bias; /* one number for each column, or NULL */
+  int add;           /* to what is there already */
+} Target;
+
+/* A tile that ends at the last column: not all lanes count. */
+static __attribute__((noinline)) void finish_edge(int rows, long columns, const float *sums,
+                                                  Target out) {
+  for (int i = 0; i < rows; i++, sums += COLUMNS, out.at += out.row)
+    for (long j = 0; j < columns; j++)
+      out.at[j] = sums[j] + (out.bias ? out.bias[j] : 0.0f) + (out.add ? out.at[j] : 0.0f);
+}
+
+static inline __attribute__((always_inline)) void
+tile(const int rows, const int vectors, long columns, Left a, Panels b, Target out) {
+  vector sums[ROWS][2];
+  sum_products(rows, vectors, a, b, sums);
+  float edge[ROWS * COLUMNS];
+  const int whole = columns == vectors * LANES;
+  float *into = whole ? out.at : edge;
+  const long row = whole ? out.row : COLUMNS;
+#pragma GCC unroll 12
+  for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v++) {
+      float *at = into + i * row + v * LANES;
+      vector sum = sums[i][v];
+      if (whole && out.bias) sum += load(out.bias + v * LANES);
+      if (whole && out.add) sum += load(at);
+      store(at, sum);
+    }
+  if (!whole) finish_edge(rows, columns, edge, out);
+}
+
+static void any_tile(int rows, long columns, Left a, Panels b, Target out) {
+#define CASE(n)                                     \
+  case n:                                           \
+    if (columns > LANES) tile(n, 2, columns, a, b, out); \
+    else tile(n, 1, columns, a, b, out);            \
+    break;
+  switch (rows) {
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6)
+#if ROWS == 12
+    CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)
+#endif
+  }
+#undef CASE
+}
+
+/* out = a b: rows by columns. `panel` leads from one panel of the result to the next. */
+static void product(long rows, long columns, Left a, Panels b, Target out, long panel) {
+  const long blocks = (rows + ROWS - 1) / ROWS;
+  for (long j = 0; j < columns; j += COLUMNS) {
+    for (long block = 0; block < blocks; block++) {
+      long start = rows * block / blocks, end = rows * (block + 1) / blocks; /* nearly one size */
+      Left part = {a.at + start * a.row, a.row, a.column};
+      Target into = {out.at + start * out.row, out.row, out.bias, out.add};
+      any_tile((int)(end - start), smaller(COLUMNS, columns - j), part, b, into);
+    }
+    b.at += b.panel;
+    out.at += panel;
+    if (out.bias) out.bias += COLUMNS;
+  }
+}
+
+/* Lay a matrix out in panels, rows by columns, given by its two steps; unused columns are 0. */
+static void pack(long rows, long columns, const float *from, long row, long column, float *panels) {
+  for (long j = 0; j < columns; j += COLUMNS) {
+    long width = smaller(COLUMNS, columns - j);
+    const float *corner = from + j * column;
+    if (width < COLUMNS) memset(panels, 0, sizeof(float) * (size_t)(rows * COLUMNS));
+    if (column == 1 && width == COLUMNS)
+      for (long k = 0; k < rows; k++) {
+        store(panels + k * COLUMNS, load(corner + k * row));
+        store(panels + k * COLUMNS + LANES, load(corner + k * row + LANES));
+      }
+    else if (column == 1)
+      for (long k = 0; k < rows; k++)
+        memcpy(panels + k * COLUMNS, corner + k * row, sizeof(float) * (size_t)width);
+    else /* along the memory of the source */
+      for (long i = 0; i < width; i++)
+        for (long k = 0; k < rows; k++) panels[k * COLUMNS + i] = corner[i * column + k * row];
+    panels += rows * COLUMNS;
+  }
+}
+
+static inline Panels whole(const float *panels, long depth) {
+  return (Panels){panels, depth * COLUMNS, 0, 1, depth};
+}
+
+static inline float *room(long floats) {
+  return aligned_alloc(64, (size_t)round_up(sizeof(float) * floats + 1, 64));
+}
+
+#endif
