@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.penalty import penalise
 from alora_ts.network import Encoding, low_rank_penalty
 
 __all__ = ["Loss", "judge", "weighted_mean"]
@@ -69,7 +70,7 @@ def judge(encoding: Encoding, windows: Tensor, options: TrainingOptions) -> Loss
     else:
         # All layers in one call: one batch of decompositions instead of L.
         matrices = torch.stack(encoding.heads if encoding.heads is not None else encoding.attention)
-        penalty = low_rank_penalty(matrices).flatten(1).mean(1).sum()
+        penalty = penalise(matrices).flatten(1).mean(1).sum()
     return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["low_rank_penalty"]
+__all__ = ["SMALLEST", "low_rank_penalty"]
 
 
 class _TruncatedGeman(torch.autograd.Function):
@@ -30,7 +30,7 @@ class _TruncatedGeman(torch.autograd.Function):
         v = v[..., : s.shape[-1] - kept]
         image = s @ v  # u_i σ_i
         sigma = torch.linalg.vector_norm(image, dim=-2)
-        slope = 1 / ((sigma + 1).square() * sigma.clamp_min(_SMALLEST))
+        slope = 1 / ((sigma + 1).square() * sigma.clamp_min(SMALLEST))
         # Both sides in the caller's precision; the product is formed when it is asked for.
         ctx.save_for_backward((image * slope[..., None, :]).to(matrices), v.to(matrices))
         total: Tensor = (sigma / (sigma + 1)).sum(-1).to(matrices)
@@ -42,7 +42,7 @@ class _TruncatedGeman(torch.autograd.Function):
         return gradients[0][..., None, None] * (left @ right.transpose(-1, -2)), None
 
 
-_SMALLEST = 1e-6
+SMALLEST = 1e-6
 """Below this a singular value of a single-precision matrix is mostly rounding; the pull on its
 direction fades out."""
 
