@@ -50,16 +50,12 @@ static inline vector larger(vector a, vector b) { return choose(a > b, a, b); }
 static inline long smaller(long a, long b) { return a < b ? a : b; }
 static inline long round_up(long count, long to) { return (count + to - 1) / to * to; }
 
-/* e^x to about one unit in the last place; 0 where that is smaller than a normal number. A NaN
-   stays one. */
+/* e^x to about one unit in the last place, for x up to 0; 0 where that is smaller than a normal
+   number. A NaN stays one. */
 static inline vector exponential(vector x) {
-  const vector least = all(-87.3f);
-  vector scaled = x * all(1.44269504f);
-  vector bounded = choose(scaled < all(-126.0f), all(-126.0f), scaled);
-  bounded = choose(bounded > all(127.0f), all(127.0f), bounded);
   /* Adding 1.5 * 2^23 leaves the nearest whole number in the lowest bits. */
   const vector shift = all(12582912.0f);
-  vector rounded = bounded + shift;
+  vector rounded = x * all(1.44269504f) + shift;
   integers power = (integers)rounded << 23;
   vector whole = rounded - shift;
   vector r = x - whole * all(0.693359375f) - whole * all(-2.12194440e-4f); /* ln 2, in two parts */
@@ -71,7 +67,7 @@ static inline vector exponential(vector x) {
   p = p * r + all(5.0000001201e-1f);
   p = p * r * r + r + all(1.0f);
   vector found = p * (vector)(power + (integers)all(1.0f));
-  return choose(x < least, all(0.0f), found);
+  return choose(x < all(-87.3f), all(0.0f), found);
 }
 
 /* The right-hand side of a product: panels of COLUMNS columns (the last one may be narrower and is
@@ -193,9 +189,11 @@ static void pack(long rows, long columns, const float *from, long row, long colu
     else if (column == 1)
       for (long k = 0; k < rows; k++)
         memcpy(panels + k * COLUMNS, corner + k * row, sizeof(float) * (size_t)width);
-    else /* along the memory of the source */
-      for (long i = 0; i < width; i++)
-        for (long k = 0; k < rows; k++) panels[k * COLUMNS + i] = corner[i * column + k * row];
+    else /* along the memory of the source, a few rows at a time that stay near */
+      for (long first = 0; first < rows; first += COLUMNS)
+        for (long i = 0; i < width; i++)
+          for (long k = first; k < smaller(first + COLUMNS, rows); k++)
+            panels[k * COLUMNS + i] = corner[i * column + k * row];
     panels += rows * COLUMNS;
   }
 }
