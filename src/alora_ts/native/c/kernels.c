@@ -23,24 +23,43 @@ void NAME(alora_pack)(long rows, long columns, const float *from, long row, long
   pack(rows, columns, from, row, column, panels);
 }
 
-#define DEEP 384         /* rows of panels that are worked on at a time */
+#define DEEP 512         /* rows of panels that are worked on at a time */
 #define NEAR (1L << 17) /* floats of a left-hand side that stay in the second cache */
+
+/* The rows of each block side by side, so that they are read one place after the other. */
+static Left gathered(long rows, long depth, Left a, float *blocks) {
+  Left found = {blocks, 1, ROWS, depth * ROWS};
+  for (long block = 0; block < blocks_of(rows); block++) {
+    long start = block_start(rows, block), end = block_start(rows, block + 1);
+    for (long i = start; i < end; i++)
+      for (long k = 0; k < depth; k++)
+        blocks[k * ROWS + i - start] = a.at[i * a.row + k * a.column];
+    blocks += found.block;
+  }
+  return found;
+}
 
 /* out = a b (+ bias) (+ out). As many rows at a time as stay near meet one panel after the other. */
 void NAME(alora_multiply)(long rows, long columns, const float *a, long a_row, long a_column,
                           Panels b, const float *bias, int add, float *out, long out_row,
                           long out_panel) {
-  const long parts = (b.depth + DEEP - 1) / DEEP, near = NEAR / (b.depth / parts + 1);
-  const long group = near > 2 * ROWS ? near : 2 * ROWS;
+  const long parts = (b.depth + DEEP - 1) / DEEP, deepest = b.depth / parts + 1;
+  const long group = NEAR / deepest > 2 * ROWS ? NEAR / deepest : 2 * ROWS;
+  /* Gathering costs as much as a few columns; it is left out where there is no memory for it. */
+  const int worth = rows > 2 * ROWS && columns > 4 * COLUMNS;
+  float *blocks = worth ? room(round_up(smaller(rows, group) + ROWS, ROWS) * deepest) : NULL;
   for (long part = 0; part < parts; part++) {
     long from = b.depth * part / parts, to = b.depth * (part + 1) / parts;
     Panels deep = {b.at + from * COLUMNS, b.panel, 0, 1, to - from};
     for (long first = 0; first < rows; first += group) {
-      Left left = {a + first * a_row + from * a_column, a_row, a_column};
+      long count = smaller(group, rows - first);
+      Left left = {a + first * a_row + from * a_column, a_row, a_column, 0};
       Target into = {out + first * out_row, out_row, part ? NULL : bias, add || part};
-      product(smaller(group, rows - first), columns, left, deep, into, out_panel);
+      if (blocks) left = gathered(count, deep.depth, left, blocks);
+      product(count, columns, left, deep, into, out_panel);
     }
   }
+  free(blocks);
 }
 
 /* For each of a batch: out = a b, where b begins `b_batch` further than for the one before. All
@@ -52,7 +71,7 @@ void NAME(alora_multiply_each)(long batch, long rows, long columns, const float 
     for (long each = 0; each < batch; each++) {
       Panels right = b;
       right.at += each * b_batch;
-      product(rows, smaller(COLUMNS, columns - j), (Left){a + each * a_batch, a_row, a_column},
+      product(rows, smaller(COLUMNS, columns - j), (Left){a + each * a_batch, a_row, a_column, 0},
               right, (Target){out + each * out_batch + j, out_row, NULL, 0}, COLUMNS);
     }
 }
@@ -65,7 +84,7 @@ int NAME(alora_mix)(long batch, long heads, long rows, long depth, long columns,
   for (long b = 0; b < batch; b++)
     for (long h = 0; h < heads; h++) {
       pack(depth, columns, of(value, b, h), value.row, 1, panels);
-      product(rows, columns, (Left){of(weights, b, h), weights.row, 1}, whole(panels, depth),
+      product(rows, columns, (Left){of(weights, b, h), weights.row, 1, 0}, whole(panels, depth),
               (Target){of(mixed, b, h), mixed.row, NULL, 0}, COLUMNS);
     }
   free(panels);
@@ -123,7 +142,7 @@ int NAME(alora_attend)(long batch, long heads, long queries, long keys, long wid
   for (long b = 0; b < batch; b++) {
     for (long h = 0; h < heads; h++) {
       pack(width, queries, of(query, b, h), 1, query.row, across);
-      product(keys, row, (Left){of(key, b, h), key.row, 1}, whole(across, width),
+      product(keys, row, (Left){of(key, b, h), key.row, 1, 0}, whole(across, width),
               (Target){scores, row, NULL, 0}, COLUMNS);
       softmax(scores, keys, queries, row, scale, causal);
       if (matrices.at) copy_rows(keys, queries, scores, row, of(matrices, b, h), matrices.row);
@@ -132,7 +151,7 @@ int NAME(alora_attend)(long batch, long heads, long queries, long keys, long wid
         for (long s = 0; s < keys; s++) of(last, b, h)[s] = scores[s * row + queries - 1];
       if (!mixed.at) continue;
       pack(keys, value_width, of(value, b, h), value.row, 1, values);
-      product(queries, value_width, (Left){scores, 1, row}, whole(values, keys),
+      product(queries, value_width, (Left){scores, 1, row, 0}, whole(values, keys),
               (Target){of(mixed, b, h), mixed.row, NULL, add}, COLUMNS);
     }
     if (mean.at) copy_rows(keys, queries, sum, row, of(mean, b, 0), mean.row);
@@ -178,19 +197,19 @@ int NAME(alora_attend_back)(long batch, long heads, long queries, long keys, lon
       for (long s = 0; s < keys; s++)
         for (long t = 0; t < queries; t++) scores[s * row + t] = share * pull[s * of_matrices.row + t];
       pack(value_width, queries, given, 1, of_mixed.row, panels);
-      product(keys, row, (Left){of(value, b, h), value.row, 1}, whole(panels, value_width),
+      product(keys, row, (Left){of(value, b, h), value.row, 1, 0}, whole(panels, value_width),
               (Target){scores, row, NULL, 1}, COLUMNS);
       through_softmax(keys, queries, row, scale, own, scores);
       pack(keys, width, of(key, b, h), key.row, 1, key_panels);
       if (of_key.at) pack(queries, width, of(query, b, h), query.row, 1, query_panels);
-      product(queries, width, (Left){scores, 1, row}, whole(key_panels, keys),
+      product(queries, width, (Left){scores, 1, row, 0}, whole(key_panels, keys),
               (Target){of(of_query, b, h), of_query.row, NULL, 0}, COLUMNS);
       if (of_key.at)
-        product(keys, width, (Left){scores, row, 1}, whole(query_panels, queries),
+        product(keys, width, (Left){scores, row, 1, 0}, whole(query_panels, queries),
                 (Target){of(of_key, b, h), of_key.row, NULL, 0}, COLUMNS);
       if (of_value.at) {
         pack(queries, value_width, given, of_mixed.row, 1, panels);
-        product(keys, value_width, (Left){own, row, 1}, whole(panels, queries),
+        product(keys, value_width, (Left){own, row, 1, 0}, whole(panels, queries),
                 (Target){of(of_value, b, h), of_value.row, NULL, 0}, COLUMNS);
       }
     }

@@ -80,15 +80,19 @@ typedef struct {
   long depth;    /* rows of a segment */
 } Panels;
 
-/* The left-hand side: any two steps. */
+/* The left-hand side: any two steps. Rows are worked on in blocks of nearly one size. */
 typedef struct {
   const float *at;
   long row, column;
+  long block; /* from one block to the next, if blocks do not follow one another as rows do */
 } Left;
 
+static inline long blocks_of(long rows) { return (rows + ROWS - 1) / ROWS; }
+static inline long block_start(long rows, long block) { return rows * block / blocks_of(rows); }
+
 static inline __attribute__((always_inline)) void
-sum_products(const int rows, const int vectors, Left a, Panels b, vector sums[ROWS][2]) {
-  const long step = COLUMNS;
+sum_products(const int rows, const int vectors, const long row, Left a, Panels b,
+             vector sums[ROWS][2]) {
 #pragma GCC unroll 12
   for (int i = 0; i < rows; i++) sums[i][0] = sums[i][1] = all(0.0f);
   const float *left = a.at;
@@ -98,11 +102,11 @@ sum_products(const int rows, const int vectors, Left a, Panels b, vector sums[RO
       vector first = load(right), second = vectors > 1 ? load(right + LANES) : first;
 #pragma GCC unroll 12
       for (int i = 0; i < rows; i++) {
-        sums[i][0] += left[i * a.row] * first;
-        if (vectors > 1) sums[i][1] += left[i * a.row] * second;
+        sums[i][0] += left[i * row] * first;
+        if (vectors > 1) sums[i][1] += left[i * row] * second;
       }
       left += a.column;
-      right += step;
+      right += COLUMNS;
     }
   }
 }
@@ -126,7 +130,8 @@ static __attribute__((noinline)) void finish_edge(int rows, long columns, const 
 static inline __attribute__((always_inline)) void
 tile(const int rows, const int vectors, long columns, Left a, Panels b, Target out) {
   vector sums[ROWS][2];
-  sum_products(rows, vectors, a, b, sums);
+  if (a.row == 1) sum_products(rows, vectors, 1, a, b, sums); /* one place after the other */
+  else sum_products(rows, vectors, a.row, a, b, sums);
   float edge[ROWS * COLUMNS];
   const int whole = columns == vectors * LANES;
   float *into = whole ? out.at : edge;
@@ -161,11 +166,11 @@ static void any_tile(int rows, long columns, Left a, Panels b, Target out) {
 
 /* out = a b: rows by columns. `panel` leads from one panel of the result to the next. */
 static void product(long rows, long columns, Left a, Panels b, Target out, long panel) {
-  const long blocks = (rows + ROWS - 1) / ROWS;
   for (long j = 0; j < columns; j += COLUMNS) {
-    for (long block = 0; block < blocks; block++) {
-      long start = rows * block / blocks, end = rows * (block + 1) / blocks; /* nearly one size */
-      Left part = {a.at + start * a.row, a.row, a.column};
+    for (long block = 0; block < blocks_of(rows); block++) {
+      long start = block_start(rows, block), end = block_start(rows, block + 1);
+      Left part = a;
+      part.at += a.block ? block * a.block : start * a.row;
       Target into = {out.at + start * out.row, out.row, out.bias, out.add};
       any_tile((int)(end - start), smaller(COLUMNS, columns - j), part, b, into);
     }
