@@ -12,7 +12,9 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from alora_ts.native.library import Library, PanelSteps, Rows
@@ -24,6 +26,7 @@ __all__ = [
     "attend_back",
     "by_head",
     "combine",
+    "count_above",
     "factor",
     "mix",
     "multiply",
@@ -322,6 +325,29 @@ def factor(library: Library, grams: Tensor, *, rest: float) -> Tensor:
     if library.factor(batch, n, *places):
         raise MemoryError("a kernel found no memory for its intermediate results")
     return rows[:, : int(counts.max())]
+
+
+def count_above(library: Library, matrices: Tensor, level: float) -> NDArray[np.int16]:
+    """How many singular values of matrices that are nearly of low rank exceed a level.
+
+    Parameters
+    ----------
+    library : Library
+    matrices : Tensor of shape (B, n, n)
+    level : float
+
+    Returns
+    -------
+    ndarray of int16, shape (B,)
+        −1 where it cannot be said for sure: many are above the level, or one is nearly at it.
+    """
+    matrices = matrices.contiguous()
+    _check(matrices)
+    batch, n, _ = matrices.shape
+    counts = np.empty(batch, dtype=np.int16)
+    if library.count_above(batch, n, matrices.data_ptr(), level, counts.ctypes.data):
+        raise MemoryError("a kernel found no memory for its intermediate results")
+    return counts
 
 
 def by_head(rows: Tensor, heads: int) -> Tensor:

@@ -14,6 +14,10 @@ proven; other matrices get a full SVD.
 
 Formed in double precision: the squares of small singular values would drown in the rounding of
 single precision.
+
+Compiled kernels (:mod:`alora_ts.native`), where they are installed, do the same for windows of any
+length with directions that are chosen one after the other: those of a Cholesky factor that takes
+the largest rest first and ends when what is left is far below the level.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from alora_ts import native
 
 __all__ = ["count_rank"]
 
@@ -52,18 +58,17 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     >>> count_rank(torch.diag_embed(torch.tensor([[1.0, 0.5, 0.1]])), 0.2)
     array([2], dtype=int16)
     """
-    short = attention.shape[-1] < _SMALLEST
-    if short and len(attention) == 1:
-        # One matrix at a time, as in a stream, the steps around a factorisation cost more than it,
-        # and numpy takes fewer of them than torch.
-        sigma = np.linalg.svd(attention[0].numpy().astype(np.float64), compute_uv=False)
-        return np.array([np.count_nonzero(sigma > level)], dtype=np.int16)
-    matrices = attention.double()
-    count = _count_pivots if short else _count_few
-    rank, proven = count(matrices, level)
-    doubtful = ~proven
+    kernels = native.installed()
+    if kernels is not None and attention.dtype == torch.float32:
+        # Of S and its transpose the same; the kernels leave it across.
+        rank = native.count_above(kernels, attention.transpose(1, 2), level)
+        doubtful = torch.from_numpy(rank < 0)
+    else:
+        count = _count_pivots if attention.shape[-1] < _SMALLEST else _count_few
+        rank, proven = count(attention.double(), level)
+        doubtful = ~proven
     if doubtful.any():
-        rank[doubtful.numpy()] = _count_all(matrices[doubtful], level)
+        rank[doubtful.numpy()] = _count_all(attention[doubtful].double(), level)
     return rank
 
 

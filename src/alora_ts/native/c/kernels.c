@@ -224,9 +224,22 @@ int NAME(alora_factor)(long batch, long n, const double *gram, double rest, doub
   if (!left) return 1;
   for (long b = 0; b < batch; b++) {
     double *own = f + b * n * n;
-    rows[b] = factor(n, gram + b * n * n, rest, own, left);
+    rows[b] = factor((Gram){n, gram + b * n * n, 0}, rest, n, own, left);
     memset(own + rows[b] * n, 0, sizeof(double) * (size_t)((n - rows[b]) * n));
   }
   free(left);
+  return 0;
+}
+
+/* How many singular values of each of a batch of matrices (n by n) exceed a level; -1 where that
+   cannot be said for sure. */
+int NAME(alora_count_above)(long batch, long n, const float *matrices, double level, int16_t *counts) {
+  double *s = (double *)room(2 * (n * n + (FEW + 1) * n));
+  if (!s) return 1;
+  for (long b = 0; b < batch; b++, matrices += n * n) {
+    for (long i = 0; i < n * n; i++) s[i] = (double)matrices[i];
+    counts[b] = (int16_t)count_above(n, s, level, s + n * n);
+  }
+  free(s);
   return 0;
 }
