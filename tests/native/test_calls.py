@@ -220,6 +220,11 @@ def test_the_way_back(
     torch.testing.assert_close(given, wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_a_library_of_other_sources_says_so() -> None:
+    with pytest.raises(ImportError, match="install alora-ts again"):
+        native.Library("sparc")
+
+
 def test_operands_that_kernels_cannot_read_are_refused(library: native.Library) -> None:
     panels = native.Panels(library, torch.ones(3, 4))
     with pytest.raises(ValueError, match="cannot multiply"):

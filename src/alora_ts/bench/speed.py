@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, native
 from alora_ts.bench.surroundings import processor_name
 from alora_ts.learning import TrainingOptions
 from alora_ts.learning.descent import Descent
@@ -276,9 +276,15 @@ def describe_machine() -> str:
     return (
         f"{processor_name()}, {os.cpu_count()} cores, {threads} thread(s) for "
         f"torch {torch.__version__}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, load average {load:.1f} when measured; a large product ran at "
-        f"{_product_rate():.0f} GFLOP/s, with one thread at {alone:.0f}"
+        f"numpy {np.__version__}, {_kernels()}, load average {load:.1f} when measured; a large "
+        f"product ran at {_product_rate():.0f} GFLOP/s, with one thread at {alone:.0f}"
     )
+
+
+def _kernels() -> str:
+    """Which compiled kernels are in use."""
+    kernels = native.installed()
+    return "no compiled kernels" if kernels is None else f"kernels for {kernels.instructions}"
 
 
 def _product_rate() -> float:

@@ -71,16 +71,18 @@ class Library:
         self.instructions = instructions
         loaded = ctypes.CDLL(str(_PATH))
         for name, (arguments, result) in _ARGUMENTS.items():
-            function = getattr(loaded, f"alora_{name}_{instructions}")
+            try:
+                function = getattr(loaded, f"alora_{name}_{instructions}")
+            except AttributeError as error:
+                raise ImportError(
+                    f"{_PATH} was compiled from other sources ({error}); install alora-ts again"
+                ) from error
             function.argtypes, function.restype = arguments, result
             setattr(self, name, function)
 
     def __getattr__(self, name: str) -> Any:
         # Only for what __init__ did not set; it tells type checkers that functions exist.
         raise AttributeError(name)
-
-    def __reduce__(self) -> tuple[type[Library], tuple[str]]:
-        return Library, (self.instructions,)
 
 
 @cache

@@ -91,8 +91,10 @@ class Engine:
         self._idle: list[Worker] = []
 
     def __getstate__(self) -> dict[str, object]:
-        # The memory of workers is of no use to a copy.
-        return {**self.__dict__, "_idle": []}
+        # The memory of workers is of no use to a copy, and where it goes the processor may be
+        # another: weights are laid out for one.
+        kept = {name: value for name, value in self.__dict__.items() if name != "compiled"}
+        return {**kept, "_idle": []}
 
     @property
     def on_processor(self) -> bool:
