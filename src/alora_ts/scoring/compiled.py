@@ -9,6 +9,7 @@ windows: for one row of a stream, and for a chunk of a table.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -41,7 +42,7 @@ class CompiledNetwork:
 
     Notes
     -----
-    Never changes, so that any number of threads may use it.
+    Any number of threads may use it at once.
     """
 
     def __init__(self, folded: FoldedNetwork, library: Library) -> None:
@@ -52,10 +53,14 @@ class CompiledNetwork:
         self.later = [_Laid(library, layer.joint) for layer in folded.wide[1:]]
         self.mix = [Panels(library, layer.mix) for layer in folded.wide]
         self.decode = _Laid(library, folded.decode)
-        self.by_row = None
-        if folded.overlap is not None:
-            columns = library.panel_columns()
-            self.by_row = _Laid(library, folded.overlap.row_weights(rounded_to=columns))
+
+    @cached_property
+    def by_row(self) -> _Laid | None:
+        """What windows in a row share, where it pays; made when the first of them come."""
+        if self.folded.overlap is None:
+            return None
+        columns = self.library.panel_columns()
+        return _Laid(self.library, self.folded.overlap.row_weights(rounded_to=columns))
 
     @property
     def variables(self) -> int:
