@@ -23,17 +23,8 @@ def build(folder: Path, compiler: str) -> Path:
         shutil.copy(ROOT / name, copy)
     ignored = shutil.ignore_patterns("*.so", "__pycache__")
     shutil.copytree(ROOT / "src", copy / "src", ignore=ignored)
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "-q",
-        "--no-deps",
-        "-w",
-        str(folder),
-        str(copy),
-    ]
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    command += ["-w", str(folder), str(copy)]
     environment = {**os.environ, "CC": compiler}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
