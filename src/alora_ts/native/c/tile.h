@@ -33,6 +33,13 @@
 
 #define COLUMNS (2 * LANES) /* of a tile, and so of a panel */
 
+/* Before loops over what is to stay in registers. */
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 12")
+#endif
+
 typedef float vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t integers __attribute__((vector_size(4 * LANES)));
 typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -93,14 +100,14 @@ static inline long block_start(long rows, long block) { return rows * block / bl
 static inline __attribute__((always_inline)) void
 sum_products(const int rows, const int vectors, const long row, Left a, Panels b,
              vector sums[ROWS][2]) {
-#pragma GCC unroll 12
+  UNROLLED
   for (int i = 0; i < rows; i++) sums[i][0] = sums[i][1] = all(0.0f);
   const float *left = a.at;
   for (long segment = 0; segment < b.segments; segment++) {
     const float *right = b.at + segment * b.segment;
     for (long k = 0; k < b.depth; k++) {
       vector first = load(right), second = vectors > 1 ? load(right + LANES) : first;
-#pragma GCC unroll 12
+  UNROLLED
       for (int i = 0; i < rows; i++) {
         sums[i][0] += left[i * row] * first;
         if (vectors > 1) sums[i][1] += left[i * row] * second;
@@ -136,9 +143,9 @@ tile(const int rows, const int vectors, long columns, Left a, Panels b, Target o
   const int whole = columns == vectors * LANES;
   float *into = whole ? out.at : edge;
   const long row = whole ? out.row : COLUMNS;
-#pragma GCC unroll 12
+  UNROLLED
   for (int i = 0; i < rows; i++)
-#pragma GCC unroll 2
+    UNROLLED
     for (int v = 0; v < vectors; v++) {
       float *at = into + i * row + v * LANES;
       vector sum = sums[i][v];
