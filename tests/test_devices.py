@@ -39,7 +39,7 @@ def test_a_device_that_is_not_there_is_named(
 
 def test_the_way_over_a_device_gives_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     # No GPU here: the processor plays it, with every transfer done. Both in torch, to the last bit.
-    monkeypatch.setattr("alora_ts.native.installed", lambda: None)
+    monkeypatch.setattr("alora_ts.native.library.installed", lambda: None)
     rows = wavy_rows(150, 3)
     plain = ALoRa(**QUICK).fit(rows, progress=False)
     moved: list[object] = []

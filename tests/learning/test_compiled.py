@@ -69,7 +69,7 @@ def test_a_gradient_with_and_without_kernels(shape: str, monkeypatch: pytest.Mon
     results = []
     windows = torch.randn(5, build(d, embedded, **how).architecture.window, d)
     for kernels in (native.installed(), None):
-        monkeypatch.setattr(native, "installed", lambda kernels=kernels: kernels)
+        monkeypatch.setattr("alora_ts.native.library.installed", lambda kernels=kernels: kernels)
         network = build(d, embedded, **how)
         loss = Descent()(network, windows, TrainingOptions())
         gradients = {name: each.grad for name, each in network.named_parameters()}

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from alora_ts import native
 from alora_ts.learning.penalty import _AT_A_TIME, _LONG, penalise
 from alora_ts.network import low_rank_penalty
 from tests import naive
@@ -80,5 +79,5 @@ def test_leading_shapes_and_short_windows_are_kept() -> None:
 def test_without_kernels_torch_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     matrices = attention("sharp")
     found = penalise(matrices)
-    monkeypatch.setattr(native, "installed", lambda: None)
+    monkeypatch.setattr("alora_ts.native.library.installed", lambda: None)
     torch.testing.assert_close(penalise(matrices), found, rtol=1e-5, atol=1e-6)

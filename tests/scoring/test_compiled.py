@@ -93,7 +93,7 @@ def test_an_engine_without_kernels_gives_the_same(monkeypatch: pytest.MonkeyPatc
     rows = np.random.default_rng(0).normal(size=(9, 14)).astype(np.float32)
     looks = []
     for kernels in (native.installed(), None):
-        monkeypatch.setattr(native, "installed", lambda kernels=kernels: kernels)
+        monkeypatch.setattr("alora_ts.native.library.installed", lambda kernels=kernels: kernels)
         engine = Engine(network)
         assert (engine.compiled is None) == (kernels is None)
         ring = Ring(engine, window=7, variables=14)

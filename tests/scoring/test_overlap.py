@@ -71,7 +71,7 @@ def test_sharing_is_left_where_it_does_not_pay(shape: str) -> None:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With the compiled kernels, and as without them."""
     if request.param == "torch":
-        monkeypatch.setattr("alora_ts.native.installed", lambda: None)
+        monkeypatch.setattr("alora_ts.native.library.installed", lambda: None)
     elif native.installed() is None:
         pytest.skip("installed without compiled kernels")
     return str(request.param)

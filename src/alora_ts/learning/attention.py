@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from alora_ts.learning.widths import round_up
-from alora_ts.network.attention import later_steps
+from alora_ts.network.attention import by_head, later_steps
 from alora_ts.scratch import Scratch
 
-__all__ = ["Attended", "Heads", "SharedHeads"]
+__all__ = ["Attended", "Heads", "SharedHeads", "split_joint"]
 
 _TOGETHER = 2**18
 """About how many entries of attention matrices are worked on at a time. They stay in the cache from
@@ -109,7 +109,9 @@ class Heads:
         Attended
         """
         batch, steps, _ = joint.shape
-        queries, keys, values, carried = self._parts(joint)
+        queries, keys, values, carried = split_joint(
+            joint, self._heads, self._width, summed=self._summed
+        )
         matrices = self._scratch.empty("matrices", batch, self._heads, steps, steps, like=joint)
         self._kept = _Operands(
             self._by_head("query", queries),
@@ -145,10 +147,12 @@ class Heads:
         """
         assert self._kept is not None
         of_matrices = _of_heads(of_matrices, self._heads)
-        of_query, of_key, of_value, of_carried = self._parts(of_joint)
+        of_query, of_key, of_value, of_carried = split_joint(
+            of_joint, self._heads, self._width, summed=self._summed
+        )
         for some, (query, key, value, matrices) in self._kept.few_at_a_time():
             of_given = self._scratch.empty_like("of given", value)
-            split = of_mixed[some, None] if self._summed else self._turned(of_mixed[some])
+            split = of_mixed[some, None] if self._summed else by_head(of_mixed[some], self._heads)
             _fill(self._by_window(of_given), split)
             of_scores = self._scratch.empty_like("of scores", matrices)
             torch.bmm(of_given, value.transpose(1, 2), out=of_scores)
@@ -169,27 +173,16 @@ class Heads:
         """What scores are multiplied by (Eq. 2)."""
         return float(self._width**-0.5)
 
-    def _parts(self, joint: Tensor) -> tuple[Tensor, ...]:
-        """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
-        wide = self._heads * self._width
-        rest = joint.shape[-1] - 2 * wide
-        carried = rest // (1 + self._heads) if self._summed else 0
-        return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
-
     def _by_head(self, name: str, part: Tensor) -> Tensor:
         """A copy of (B, T, H·w) as (B, H, T, w), w rounded up with zeros."""
-        split = self._turned(part)
+        split = by_head(part, self._heads)
         *shape, width = split.shape
         return _fill(self._scratch.empty(name, *shape, round_up(width), like=part), split)
 
     def _side_by_side(self, into: Tensor, of_heads: Tensor) -> None:
         """Write what each head gives, (b·H, T, w), into (b, T, H·w)."""
-        split = self._turned(into)
+        split = by_head(into, self._heads)
         split.copy_(self._by_window(of_heads)[..., : split.shape[-1]])
-
-    def _turned(self, part: Tensor) -> Tensor:
-        """(b, T, H·w) as (b, H, T, w)."""
-        return part.view(*part.shape[:2], self._heads, -1).transpose(1, 2)
 
     def _by_window(self, of_heads: Tensor) -> Tensor:
         """(b·H, T, w) as (b, H, T, w)."""
@@ -263,6 +256,14 @@ class SharedHeads:
         by_step = of_scores.view(len(u), u.shape[1], -1, u.shape[1])
         by_step.add_(_of_heads(of_matrices, by_step.shape[2]).transpose(1, 2))
         torch.bmm(_through_softmax(of_scores, matrices), u, out=of_left)
+
+
+def split_joint(joint: Tensor, heads: int, width: int, *, summed: bool) -> tuple[Tensor, ...]:
+    """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
+    wide = heads * width
+    rest = joint.shape[-1] - 2 * wide
+    carried = rest // (1 + heads) if summed else 0
+    return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
 
 
 def _fill(into: Tensor, values: Tensor) -> Tensor:

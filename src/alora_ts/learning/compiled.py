@@ -6,11 +6,11 @@ values where the products left them, and write their gradients to the same place
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from alora_ts.learning.attention import Attended
-from alora_ts.native import Library, attend, attend_back, by_head
+from alora_ts.learning.attention import Attended, split_joint
+from alora_ts.native import Library, attend, attend_back
+from alora_ts.network.attention import by_head
 from alora_ts.scratch import Scratch
 
 __all__ = ["CompiledHeads", "CompiledSharedHeads"]
@@ -113,12 +113,9 @@ class CompiledHeads(_Kernels):
 
     def _parts(self, joint: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Queries, keys and values (B, H, T, ·), and what a sum is added to (or nothing)."""
-        wide = self._heads * self._width
-        rest = joint.shape[-1] - 2 * wide
-        carried = rest // (1 + self._heads) if self._summed else 0
-        parts = torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
-        query, key, value = (by_head(each, self._heads) for each in parts[:3])
-        return query, key, value, parts[3]
+        *parts, carried = split_joint(joint, self._heads, self._width, summed=self._summed)
+        query, key, value = (by_head(each, self._heads) for each in parts)
+        return query, key, value, carried
 
     def _of_heads(self, mixed: Tensor) -> Tensor:
         """What each head gives: a part of the columns, or in a sum all of them."""

@@ -128,9 +128,7 @@ class FoldedPart:
         self._rows = rows
         first, *middle, last = scratch
         self._scratch = first
-        # Kernels take single precision on the processor.
-        usable = folds.first.basis.dtype == torch.float32 and not windows.is_cuda
-        self._kernels = native.installed() if usable else None
+        self._kernels = native.kernels_for(folds.first.basis)
         self._first = self._shared_heads(first)
         self._later = [
             *(self._heads(each, summed=False) for each in middle),

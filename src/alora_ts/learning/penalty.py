@@ -19,6 +19,9 @@ _LONG = 48
 _AT_A_TIME = 8
 """How many matrices are worked on together; they stay in the cache from one product to the next."""
 
+_TINY = 1e-30
+"""Below every squared length that is not zero; what it divides is zero then."""
+
 
 def penalise(matrices: Tensor, *, kept: int = 1) -> Tensor:
     """Truncated Geman norm of each matrix (Eq. 7), as :func:`~alora_ts.network.low_rank_penalty`.
@@ -44,10 +47,9 @@ def penalise(matrices: Tensor, *, kept: int = 1) -> Tensor:
     >>> penalise(torch.eye(4))
     tensor(1.5000)
     """
-    kernels = native.installed()
+    kernels = native.kernels_for(matrices)
     steps = matrices.shape[-1]
-    usable = matrices.dtype == torch.float32 and matrices.device.type == "cpu"
-    if kernels is None or steps < _LONG or not usable:
+    if kernels is None or steps < _LONG:
         return low_rank_penalty(matrices, kept=kept)
     flat = matrices.reshape(-1, steps, steps)
     found: Tensor = _FewDirections.apply(flat, kept, kernels)  # type: ignore[no-untyped-call]
@@ -89,6 +91,3 @@ def _decompose(
     slope = 1 / ((sigma + 1).square() * sigma.clamp_min(SMALLEST) * squared)
     sides = (image.mul_(slope[:, None]).to(matrices), v.to(matrices))
     return (sigma / (sigma + 1)).sum(1).to(matrices), sides
-
-
-_TINY = 1e-30

@@ -11,7 +11,6 @@ from alora_ts.native.calls import (
     Panels,
     attend,
     attend_back,
-    by_head,
     combine,
     count_above,
     factor,
@@ -19,7 +18,7 @@ from alora_ts.native.calls import (
     multiply,
     project,
 )
-from alora_ts.native.library import Library, installed, usable
+from alora_ts.native.library import Library, installed, kernels_for, usable
 
 __all__ = [
     "Call",
@@ -27,11 +26,11 @@ __all__ = [
     "Panels",
     "attend",
     "attend_back",
-    "by_head",
     "combine",
     "count_above",
     "factor",
     "installed",
+    "kernels_for",
     "mix",
     "multiply",
     "project",

@@ -17,14 +17,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alora_ts.native.library import Library, PanelSteps, Rows
+from alora_ts.native.library import Library, PanelSteps, Rows, takes
 
 __all__ = [
     "Call",
     "Panels",
     "attend",
     "attend_back",
-    "by_head",
     "combine",
     "count_above",
     "factor",
@@ -44,8 +43,7 @@ class Call:
 
     def __call__(self) -> None:
         """Run it."""
-        if self._function(*self._arguments):
-            raise MemoryError("a kernel found no memory for its intermediate results")
+        _run(self._function, *self._arguments)
 
 
 class Panels:
@@ -322,8 +320,7 @@ def factor(library: Library, grams: Tensor, *, rest: float) -> Tensor:
         raise ValueError(f"factors are taken of float64 on the cpu, not of {grams.dtype}")
     rows, counts = torch.empty_like(grams), torch.empty(batch, dtype=torch.int64)
     places = grams.data_ptr(), rest, rows.data_ptr(), counts.data_ptr()
-    if library.factor(batch, n, *places):
-        raise MemoryError("a kernel found no memory for its intermediate results")
+    _run(library.factor, batch, n, *places)
     return rows[:, : int(counts.max())]
 
 
@@ -345,21 +342,13 @@ def count_above(library: Library, matrices: Tensor, level: float) -> NDArray[np.
     _check(matrices)
     batch, n, _ = matrices.shape
     counts = np.empty(batch, dtype=np.int16)
-    if library.count_above(batch, n, matrices.data_ptr(), level, counts.ctypes.data):
-        raise MemoryError("a kernel found no memory for its intermediate results")
+    _run(library.count_above, batch, n, matrices.data_ptr(), level, counts.ctypes.data)
     return counts
 
 
-def by_head(rows: Tensor, heads: int) -> Tensor:
-    """A view of (B, T, H·w) as (B, H, T, w).
-
-    Examples
-    --------
-    >>> by_head(torch.zeros(5, 7, 12), 3).shape
-    torch.Size([5, 3, 7, 4])
-    """
-    batch, steps, _ = rows.shape
-    return rows.view(batch, steps, heads, -1).transpose(1, 2)
+def _run(function: Any, *arguments: Any) -> None:
+    if function(*arguments):
+        raise MemoryError("a kernel found no memory for its intermediate results")
 
 
 def _rows(tensor: Tensor | None) -> Rows:
@@ -374,7 +363,7 @@ def _rows(tensor: Tensor | None) -> Rows:
 
 def _check(*tensors: Tensor) -> None:
     for tensor in tensors:
-        if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
+        if not takes(tensor):
             raise ValueError(f"kernels take float32 on the cpu, not {tensor.dtype}")
 
 

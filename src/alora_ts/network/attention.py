@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["ALoRaLayer", "Activation", "attend", "later_steps"]
+__all__ = ["ALoRaLayer", "Activation", "attend", "by_head", "later_steps"]
 
 Activation = Literal["none", "relu", "gelu"]
 
@@ -37,6 +37,18 @@ def attend(query: Tensor, key: Tensor, *, causal: bool = False) -> Tensor:
         scores = scores.masked_fill(later_steps(scores), float("-inf"))
     stochastic: Tensor = scores.softmax(-1)
     return stochastic
+
+
+def by_head(rows: Tensor, heads: int) -> Tensor:
+    """A view of (B, T, H·w) as (B, H, T, w).
+
+    Examples
+    --------
+    >>> by_head(torch.zeros(5, 7, 12), 3).shape
+    torch.Size([5, 3, 7, 4])
+    """
+    batch, steps, _ = rows.shape
+    return rows.view(batch, steps, heads, -1).transpose(1, 2)
 
 
 def later_steps(matrices: Tensor) -> Tensor:

@@ -14,7 +14,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from alora_ts.native import Call, Library, Panels, attend, by_head, combine, mix, multiply, project
+from alora_ts.native import Call, Library, Panels, attend, combine, mix, multiply, project
+from alora_ts.network.attention import by_head
 from alora_ts.scoring.affine import Affine
 from alora_ts.scoring.folded import FoldedNetwork, LastRow
 from alora_ts.scratch import Scratch

@@ -104,7 +104,7 @@ class Engine:
     @cached_property
     def compiled(self) -> CompiledNetwork | None:
         """The folded network for the kernels, where that is possible; made at its first use."""
-        kernels = native.installed()
+        kernels = native.kernels_for(self._network.decode.weight)
         if self.folded is None or kernels is None or not self.on_processor:
             return None
         return CompiledNetwork(self.folded, kernels)

@@ -58,8 +58,8 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     >>> count_rank(torch.diag_embed(torch.tensor([[1.0, 0.5, 0.1]])), 0.2)
     array([2], dtype=int16)
     """
-    kernels = native.installed()
-    if kernels is not None and attention.dtype == torch.float32:
+    kernels = native.kernels_for(attention)
+    if kernels is not None:
         # Of S and its transpose the same; the kernels leave it across.
         rank = native.count_above(kernels, attention.transpose(1, 2), level)
         doubtful = torch.from_numpy(rank < 0)
