@@ -23,7 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _NATIVE = Path("src/alora_ts/native")
 _LIBRARY = _NATIVE / "kernels.so"
 _SOURCE = _NATIVE / "c/kernels.c"
-_FLAGS = ["-O3", "-std=gnu11", "-fPIC"]
+_FLAGS = ["-O3", "-std=gnu11", "-fPIC", "-fno-math-errno"]  # roots in vectors
 
 _INSTRUCTIONS: dict[str, list[str]] = {"plain": []}
 if platform.machine().lower() in {"x86_64", "amd64"}:

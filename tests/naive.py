@@ -38,6 +38,15 @@ def geman(matrix: Array, kept: int) -> float:
     return float(sum(s / (s + 1) for s in sigma[kept:]))
 
 
+def geman_gradient(matrix: Array, kept: int) -> Array:
+    """The gradient of Eq. 7, one matrix without singular values near zero."""
+    u, sigma, v = np.linalg.svd(matrix)
+    gradient = np.zeros_like(matrix)
+    for i in range(kept, len(sigma)):
+        gradient += np.outer(u[:, i], v[i]) / (sigma[i] + 1) ** 2
+    return gradient
+
+
 def embed(network: ALoRaT, window: Array) -> Array:
     """Eq. 1 with loops: window (T, d) to (T, D)."""
     steps = len(window)

@@ -236,25 +236,52 @@ def test_operands_that_kernels_cannot_read_are_refused(library: native.Library) 
         native.mix(library, square, square.transpose(2, 3), square)
 
 
-@pytest.mark.parametrize("n", [1, 2, 9, 30])
-@pytest.mark.parametrize("rank", [0, 1, 5, 30])
-def test_factors(library: native.Library, n: int, rank: int) -> None:
-    roots = torch.randn(3, min(n, rank), n, dtype=torch.float64)
-    roots[1] = 0  # needs no rows at all
-    grams = roots.transpose(1, 2) @ roots
-    found = native.factor(library, grams, rest=1e-12)
-    assert found.shape == (3, min(n, rank), n)
-    torch.testing.assert_close(found.transpose(1, 2) @ found, grams)
-    assert not found[1].any()
+@pytest.mark.parametrize("n", [1, 2, 9, 20, 47])
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_penalties(library: native.Library, n: int, kept: int) -> None:
+    # More than there are lanes, and one lane is left over.
+    matrices = torch.rand(33, n, n) + 2 * torch.eye(n)
+    found = native.penalise(library, matrices, kept=kept, smallest=1e-6)
+    assert found is not None
+    each = [one.double().numpy() for one in matrices]
+    totals = torch.tensor([naive.geman(one, kept) for one in each], dtype=torch.float64)
+    gradients = torch.from_numpy(np.stack([naive.geman_gradient(one, kept) for one in each]))
+    torch.testing.assert_close(found[0].double(), totals, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found[1].double(), gradients, rtol=1e-3, atol=3e-5)
 
 
-def test_a_factor_stops_where_little_is_left(library: native.Library) -> None:
-    gram = torch.diag(torch.tensor([1e-3, 1.0, 1e-9, 1e-5], dtype=torch.float64))[None]
-    for rest, rows in ((0.0, 4), (1e-8, 3), (1e-4, 2), (1e-2, 1), (2.0, 0)):
-        found = native.factor(library, gram, rest=rest)
-        assert found.shape[1] == rows
-        assert (gram - found.transpose(1, 2) @ found).diagonal(dim1=1, dim2=2).sum() <= rest
-    with pytest.raises(ValueError, match="float64"):
-        native.factor(library, gram.float(), rest=0.0)
-    nan = native.factor(library, torch.full((1, 3, 3), torch.nan, dtype=torch.float64), rest=0.0)
-    assert nan.shape[1] == 0  # nothing can be said of it
+def test_penalties_of_odd_matrices(library: native.Library) -> None:
+    n = 6
+    orthogonal = torch.linalg.qr(torch.randn(n, n))[0]
+    odd = {
+        "zeros": (torch.zeros(n, n), 0.0),
+        "one direction": (torch.full((n, n), 1 / n), 0.0),
+        "equal singular values": (torch.eye(n), (n - 1) / 2),
+        "the same, turned": (3 * orthogonal, (n - 1) * 3 / 4),
+        "many sizes": (
+            torch.diag(10.0 ** -torch.arange(n)),
+            sum(1 / (1 + 10.0**i) for i in range(1, n)),
+        ),
+        "below what counts": (torch.diag(torch.tensor([1.0, *[1e-7] * (n - 1)])), 0.0),
+    }
+    together = torch.stack([matrix for matrix, _ in odd.values()])
+    found = native.penalise(library, together, kept=1, smallest=1e-6)
+    assert found is not None
+    wanted = torch.tensor([total for _, total in odd.values()])
+    torch.testing.assert_close(found[0], wanted, rtol=1e-5, atol=1e-6)
+    assert found[1].isfinite().all()
+    assert not found[1][0].any()
+    # One of the equal singular values is spared, whichever; the others are pulled alike.
+    pull = torch.linalg.svdvals(found[1][2])
+    torch.testing.assert_close(pull, torch.tensor([0.25] * (n - 1) + [0.0]))
+    nan = native.penalise(library, torch.full((1, n, n), torch.nan), kept=1, smallest=1e-6)
+    assert nan is not None
+    assert nan[0].isnan().all()
+
+
+def test_many_directions_are_left_to_others(library: native.Library) -> None:
+    wide = torch.eye(150)
+    wide[100:] = 0
+    assert native.penalise(library, wide[None], kept=1, smallest=1e-6) is not None
+    both = torch.stack([wide, torch.eye(150)])
+    assert native.penalise(library, both, kept=1, smallest=1e-6) is None

@@ -68,9 +68,11 @@ def judge(encoding: Encoding, windows: Tensor, options: TrainingOptions) -> Loss
         per_layer = [low_rank_penalty(s, kept=0)[1:].sum() for s in encoding.attention]
         penalty = torch.stack(per_layer).mean()
     else:
-        # All layers in one call: one batch of decompositions instead of L.
-        matrices = torch.stack(encoding.heads if encoding.heads is not None else encoding.attention)
-        penalty = penalise(matrices).flatten(1).mean(1).sum()
+        # All layers in one call: one batch of decompositions instead of L. A matrix and its
+        # transpose have one penalty, and kernels leave them lying across.
+        shown = encoding.heads if encoding.heads is not None else encoding.attention
+        across = torch.stack([matrices.transpose(-1, -2) for matrices in shown])
+        penalty = penalise(across).flatten(1).mean(1).sum()
     return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)
 
 

@@ -13,9 +13,9 @@ from alora_ts.native.calls import (
     attend_back,
     combine,
     count_above,
-    factor,
     mix,
     multiply,
+    penalise,
     project,
 )
 from alora_ts.native.library import Library, installed, kernels_for, usable
@@ -28,11 +28,11 @@ __all__ = [
     "attend_back",
     "combine",
     "count_above",
-    "factor",
     "installed",
     "kernels_for",
     "mix",
     "multiply",
+    "penalise",
     "project",
     "usable",
 ]

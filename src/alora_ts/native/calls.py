@@ -26,9 +26,9 @@ __all__ = [
     "attend_back",
     "combine",
     "count_above",
-    "factor",
     "mix",
     "multiply",
+    "penalise",
     "project",
 ]
 
@@ -298,30 +298,35 @@ def attend_back(
     return Call(library.attend_back, _converted(library.attend_back, arguments), places)
 
 
-def factor(library: Library, grams: Tensor, *, rest: float) -> Tensor:
-    """Few rows whose products with themselves give matrices that are nearly of low rank.
+def penalise(
+    library: Library, matrices: Tensor, *, kept: int, smallest: float
+) -> tuple[Tensor, Tensor] | None:
+    """The truncated Geman norm of matrices (Eq. 7) and its gradient.
 
     Parameters
     ----------
     library : Library
-    grams : Tensor of shape (B, n, n), double
-        Symmetric, without negative eigenvalues.
-    rest : float
-        The largest trace of what may be left of each.
+    matrices : Tensor of shape (B, n, n)
+    kept : int
+        How many leading singular values go unpenalised.
+    smallest : float
+        Singular values below it are rounding: directions are looked for until nothing larger can
+        be left, and the pull on those that are smaller fades.
 
     Returns
     -------
-    Tensor of shape (B, k, n)
-        F with FᵀF = gram up to the rest, k being what the matrix needs that needs most.
+    totals : Tensor of shape (B,)
+    gradients : Tensor of shape (B, n, n)
+        None of both where a matrix has so many directions that other ways are faster.
     """
-    batch, n, _ = grams.shape
-    grams = grams.contiguous()
-    if grams.dtype != torch.float64 or grams.device.type != "cpu":
-        raise ValueError(f"factors are taken of float64 on the cpu, not of {grams.dtype}")
-    rows, counts = torch.empty_like(grams), torch.empty(batch, dtype=torch.int64)
-    places = grams.data_ptr(), rest, rows.data_ptr(), counts.data_ptr()
-    _run(library.factor, batch, n, *places)
-    return rows[:, : int(counts.max())]
+    matrices = matrices.contiguous()
+    _check(matrices)
+    batch, n, _ = matrices.shape
+    totals, gradients = matrices.new_empty(batch), torch.empty_like(matrices)
+    few = ctypes.c_int()
+    places = totals.data_ptr(), gradients.data_ptr(), ctypes.addressof(few)
+    _run(library.penalise, batch, n, matrices.data_ptr(), kept, smallest, *places)
+    return (totals, gradients) if few else None
 
 
 def count_above(library: Library, matrices: Tensor, level: float) -> NDArray[np.int16]:

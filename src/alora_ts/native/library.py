@@ -55,7 +55,7 @@ _ARGUMENTS: dict[str, tuple[list[Any], Any]] = {
     ),
     "mix": ([*[_LONG] * 5, *[Rows] * 3], _FLAG),
     "attend": ([*[_LONG] * 6, _FLOAT, _FLAG, *[Rows] * 7, _FLAG], _FLAG),
-    "factor": ([_LONG, _LONG, _PLACE, ctypes.c_double, _PLACE, _PLACE], _FLAG),
+    "penalise": ([_LONG, _LONG, _PLACE, _LONG, ctypes.c_double, *[_PLACE] * 3], _FLAG),
     "count_above": ([_LONG, _LONG, _PLACE, ctypes.c_double, _PLACE], _FLAG),
     "attend_back": ([*[_LONG] * 6, _FLOAT, _FLOAT, *[Rows] * 9], _FLAG),
 }

@@ -5,13 +5,6 @@
 
 #include "tile.h"
 
-/* A symmetric matrix without negative eigenvalues, known by its rows. */
-typedef struct {
-  long n;
-  const double *at; /* the matrix itself, or with `root` a matrix r of which it is r r' */
-  int root;
-} Gram;
-
 static double dot(long n, const double *a, const double *b) {
   double sums[8] = {0.0};
   long i = 0;
@@ -23,29 +16,30 @@ static double dot(long n, const double *a, const double *b) {
   return sum;
 }
 
-static double entry(Gram gram, long i, long j) {
-  const double *row = gram.at + i * gram.n;
-  return gram.root ? dot(gram.n, row, gram.at + j * gram.n) : row[j];
+/* Which of n numbers is the largest, and what those above 0 add up to. */
+static long largest(long n, const double *numbers, double *total) {
+  long found = 0;
+  *total = 0.0;
+  for (long i = 0; i < n; i++) {
+    *total += numbers[i] < 0.0 ? 0.0 : numbers[i]; /* a NaN counts */
+    if (numbers[i] > numbers[found]) found = i;
+  }
+  return found;
 }
 
-/* Rows of f (at most `most`, of length n) with gram = f' f up to a rest whose trace is at most
+/* Rows of f (at most `most`, of length n) with s s' = f' f up to a rest whose trace is at most
    `rest`. The row that explains most comes next (diagonal pivoting), so few rows do where few
    directions hold nearly all. `left` is room for n numbers, the diagonal of the rest. Gives the
    number of rows, or -1 if they do not suffice. */
-static long factor(Gram gram, double rest, long most, double *f, double *left) {
-  const long n = gram.n;
-  for (long i = 0; i < n; i++) left[i] = entry(gram, i, i);
+static long factor(long n, const double *s, double rest, long most, double *f, double *left) {
+  for (long i = 0; i < n; i++) left[i] = dot(n, s + i * n, s + i * n);
   for (long row = 0;; row++) {
-    double total = 0.0;
-    long next = 0;
-    for (long i = 0; i < n; i++) {
-      total += left[i] > 0.0 ? left[i] : 0.0;
-      if (left[i] > left[next]) next = i;
-    }
+    double total;
+    const long next = largest(n, left, &total);
     if (!(total > rest)) return row;
     if (row == most) return most == n ? row : -1;
     double *own = f + row * n;
-    for (long i = 0; i < n; i++) own[i] = entry(gram, next, i);
+    for (long i = 0; i < n; i++) own[i] = dot(n, s + next * n, s + i * n);
     for (long before = 0; before < row; before++) {
       const double *known = f + before * n;
       const double share = known[next];
@@ -96,7 +90,7 @@ static long count_above(long n, const double *s, double level, double *memory) {
   double *f = memory, *left = f + FEW * n, small[FEW * FEW];
   double squares = dot(n * n, s, s), square = level * level;
   double rounding = 1e-14 * (double)n * squares + 1e-6 * square, rest = 1e-3 * square + rounding;
-  long k = factor((Gram){n, s, 1}, rest, smaller(FEW, n), f, left);
+  long k = factor(n, s, rest, smaller(FEW, n), f, left);
   if (k < 0 || rest > 0.5 * square) return -1;
   for (long i = 0; i < k; i++)
     for (long j = 0; j <= i; j++)

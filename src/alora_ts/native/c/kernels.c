@@ -3,6 +3,7 @@
    Every function is done by one thread and takes no lock, so that several threads may call it. A
    function that needs memory gives 0, or 1 if there was none. */
 
+#include "directions.h"
 #include "factor.h"
 #include "tile.h"
 
@@ -217,17 +218,43 @@ int NAME(alora_attend_back)(long batch, long heads, long queries, long keys, lon
   return 0;
 }
 
-/* For each of a batch: gram (n by n) = f' f up to a rest with that trace; rows of f that are not
-   needed become 0. */
-int NAME(alora_factor)(long batch, long n, const double *gram, double rest, double *f, long *rows) {
-  double *left = (double *)room(2 * n);
-  if (!left) return 1;
-  for (long b = 0; b < batch; b++) {
-    double *own = f + b * n * n;
-    rows[b] = factor((Gram){n, gram + b * n * n, 0}, rest, n, own, left);
-    memset(own + rows[b] * n, 0, sizeof(double) * (size_t)((n - rows[b]) * n));
+/* The low-rank penalty of each of a batch of matrices (n by n), and its gradient. `few` becomes 0 if
+   one of them has too many directions; then there are no results. */
+int NAME(alora_penalise)(long batch, long n, const float *matrices, long kept, double smallest,
+                         float *totals, float *gradients, int *few) {
+  const long directions = smaller(n, DIRECTIONS), wide = round_up(n, COLUMNS);
+  const long turned = (2 * n + 1) * directions * LANES;
+  float *own = room(turned + 2 * workplace(n) + directions * (1 + n + wide));
+  if (!own) return 1;
+  vector *rows = (vector *)own, *squares = rows + 2 * n * directions;
+  double *memory = (double *)(own + turned);
+  float *slopes = (float *)(memory + workplace(n)), *x = slopes + directions;
+  float *panels = x + directions * n;
+  *few = 1;
+  for (long first = 0; first < batch; first += LANES) {
+    const long lanes = smaller(LANES, batch - first);
+    long most = 0, ranks[LANES];
+    memset(rows, 0, sizeof(vector) * (size_t)(2 * n * directions)); /* not every lane needs all rows */
+    for (long lane = 0; lane < lanes; lane++) {
+      const float *m = matrices + (first + lane) * n * n;
+      ranks[lane] = orthogonalise(n, m, smallest * smallest, (float *)rows + lane, memory);
+      if (ranks[lane] > most) most = ranks[lane];
+      if (ranks[lane] < 0) *few = 0;
+    }
+    if (!*few) break;
+    turn(n, most, rows, squares);
+    for (long lane = 0; lane < lanes; lane++) {
+      const float *found = (float *)rows + lane;
+      const long k = ranks[lane];
+      totals[first + lane] = geman(k, kept, (float)smallest, (float *)squares + lane, slopes);
+      for (long i = 0; i < k; i++)
+        for (long j = 0; j < n; j++) x[i * n + j] = slopes[i] * found[(2 * i * n + j) * LANES];
+      pack(k, n, found + n * LANES, 2 * n * LANES, LANES, panels);
+      product(n, n, (Left){x, 1, n, 0}, whole(panels, k),
+              (Target){gradients + (first + lane) * n * n, n, NULL, 0}, COLUMNS);
+    }
   }
-  free(left);
+  free(own);
   return 0;
 }
 
