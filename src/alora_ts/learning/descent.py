@@ -19,8 +19,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from alora_ts.learning.folded import BatchRows, FoldedPart, weight_gradients
+from alora_ts.learning.folded import BatchRows, FoldedPart
 from alora_ts.learning.folds import Folds, fold
+from alora_ts.learning.gradients import weight_gradients
 from alora_ts.learning.loss import Loss, judge, weighted_mean
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.network import ALoRaT
@@ -87,6 +88,7 @@ class Descent:
         self._rows = Scratch()
         self._of_layers: defaultdict[tuple[int, int], Scratch] = defaultdict(Scratch)
         self._of_weights: defaultdict[int, Scratch] = defaultdict(Scratch)
+        self._of_folds: defaultdict[str, Scratch] = defaultdict(Scratch)
 
     def __call__(self, network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
         """Evaluate Eq. 8 on a batch and its gradient.
@@ -108,7 +110,7 @@ class Descent:
         parts = _parts(windows, whole=options.penalty == "authors")
         batch = _Batch(network, windows, options, parts, torch.get_num_threads())
         with use_threads(1):
-            folds = fold(network, threads=batch.threads)
+            folds = fold(network, self._of_folds, threads=batch.threads)
             loss = _descend_plainly(batch) if folds is None else self._descend(batch, folds)
         # The old gradient goes only now that the new one is there: its memory then stays with the
         # process for the next step, and need not come from the system page by page.
@@ -140,10 +142,10 @@ class Descent:
 
         loss = batch.loss(batch.side_by_side(run))
         if torch.isfinite(loss.total):
-            gradients = list(weight_gradients(folds, rows))
+            work = weight_gradients(folds, rows)
             side_by_side(
-                lambda number: gradients[number].take_on(self._of_weights[number]),
-                range(len(gradients)),
+                lambda number: work[number](self._of_weights[number]),
+                range(len(work)),
                 threads=batch.threads,
             )
         return loss

@@ -10,7 +10,7 @@ Both ways are written out, because then
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,7 +24,7 @@ from alora_ts.learning.folds import Folds, fold
 from alora_ts.network import ALoRaT, Encoding
 from alora_ts.scratch import Scratch
 
-__all__ = ["BatchRows", "FoldedPart", "WeightGradient", "encode", "weight_gradients"]
+__all__ = ["BatchRows", "FoldedPart", "encode"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class BatchRows:
             )
 
         features, queries = folds.first.scores.shape
-        joints = [*(len(layer.joint) for layer in folds.middle), len(folds.last.joint)]
+        joints = [*(len(layer.joint) for layer in folds.middle), len(folds.last.joint_bias)]
         u, left = empty("first", [features, queries])
         return cls(
             u,
@@ -142,12 +142,12 @@ class FoldedPart:
         found = [self._first_layer()]
         for number, layer in enumerate(self._folds.middle):
             mixed, following = rows.mixed[number + 1], rows.z[number + 1]
-            found.append(self._attend(number, layer.joint, layer.joint_bias, mixed))
+            found.append(self._attend(number, [layer.joint], layer.joint_bias, mixed))
             torch.addmm(rows.z[number], mixed, layer.project.T, out=following)
             following += layer.project_bias
         end = self._folds.last
         decoded = self._scratch.empty("decoded", len(rows.u), self._folds.decoded, like=rows.u)
-        found.append(self._attend(last, end.joint, end.joint_bias, decoded))
+        found.append(self._attend(last, [end.query_key, end.decoded], end.joint_bias, decoded))
         return Encoding(
             self._by_window(decoded)[..., : self._windows.shape[-1]],
             tuple(each.mean for each in found),
@@ -163,12 +163,14 @@ class FoldedPart:
         of_reconstruction : Tensor of shape (B, T, d)
         of_attention : sequence of L tensors of shape (B, T, T), or (B, H, T, T) per head
         """
-        rows, first = self._rows, self._folds.first
+        rows, first, last = self._rows, self._folds.first, self._folds.last
         of_first, *of_later = of_attention
         missing = self._folds.decoded - of_reconstruction.shape[-1]
         of_decoded = pad(of_reconstruction, [0, missing])
         self._later[-1].backward(of_decoded, of_later[-1], self._by_window(rows.joint[-1]))
-        torch.mm(rows.joint[-1], self._folds.last.joint, out=rows.of_z[-1])
+        of_query_key, of_rest = self._columns(rows.joint[-1], [last.query_key, last.decoded])
+        torch.mm(of_query_key, last.query_key, out=rows.of_z[-1])
+        rows.of_z[-1].addmm_(of_rest, last.decoded)
         for number, layer in reversed(list(enumerate(self._folds.middle))):
             of_mixed = self._scratch.empty_like("of mixed", rows.mixed[number + 1])
             torch.mm(rows.of_z[number + 1], layer.project, out=of_mixed)
@@ -215,13 +217,22 @@ class FoldedPart:
         rows.z[0].addmm_(mixed, first.mixed)
         return found
 
-    def _attend(self, number: int, joint: Tensor, bias: Tensor, mixed: Tensor) -> Attended:
+    def _attend(
+        self, number: int, joint: Sequence[Tensor], bias: Tensor, mixed: Tensor
+    ) -> Attended:
         """The matrices of a later layer; what its heads give goes into ``mixed``."""
         rows = self._rows
-        torch.addmm(bias, rows.z[number], joint.T, out=rows.joint[number])
+        into = self._columns(rows.joint[number], joint)
+        for weight, own, columns in zip(joint, self._columns(bias, joint), into, strict=True):
+            torch.addmm(own, rows.z[number], weight.T, out=columns)
         return self._later[number].forward(
             self._by_window(rows.joint[number]), self._by_window(mixed)
         )
+
+    @staticmethod
+    def _columns(rows: Tensor, joint: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """What each of several weights gives, side by side in the last axis."""
+        return torch.split(rows, [len(weight) for weight in joint], dim=-1)
 
     def _by_window(self, rows: Tensor) -> Tensor:
         return rows.view(*self._windows.shape[:2], -1)
@@ -254,66 +265,3 @@ def encode(network: ALoRaT, windows: Tensor, *, per_head: bool = False) -> Encod
     rows = BatchRows.room(folds, windows.shape[0] * windows.shape[1], Scratch())
     scratch = [Scratch() for _ in network.blocks]
     return FoldedPart(network, folds, windows, rows, scratch).forward(per_head=per_head)
-
-
-@dataclass(frozen=True)
-class WeightGradient:
-    """The gradient of some weights that are used together.
-
-    Attributes
-    ----------
-    weights : tuple of tensors
-        Of :class:`~alora_ts.learning.folds.Folds`.
-    products : tuple of pairs of tensors of shape (R, a), (R, b), or a tensor of shape (R, b)
-        For each weight what its gradient is the product of; for a bias, the sum.
-    """
-
-    weights: tuple[Tensor, ...]
-    products: tuple[tuple[Tensor, Tensor] | Tensor, ...]
-
-    def take_on(self, scratch: Scratch) -> None:
-        """Form the gradient, in the given memory, and take it on to the network's own weights."""
-        gradients = [
-            self._form(number, scratch.empty_like(str(number), weight))
-            for number, weight in enumerate(self.weights)
-        ]
-        folded: dict[Tensor, Tensor] = {}
-        for weight, gradient in zip(self.weights, gradients, strict=True):
-            if weight.is_leaf:  # the network's own; torch would copy the gradient
-                weight.grad = gradient
-            else:
-                folded[weight] = gradient
-        torch.autograd.backward(list(folded), list(folded.values()))
-
-    @torch.no_grad()
-    def _form(self, number: int, into: Tensor) -> Tensor:
-        made_of = self.products[number]
-        if isinstance(made_of, Tensor):
-            return torch.sum(made_of, 0, out=into)
-        return torch.mm(made_of[0].T, made_of[1], out=into)
-
-
-def weight_gradients(folds: Folds, rows: BatchRows) -> Iterator[WeightGradient]:
-    """The gradients of all weights, from the rows of the whole batch; the longest first."""
-    first, last = folds.first, folds.last
-    yield WeightGradient(
-        (last.joint, last.joint_bias), ((rows.joint[-1], rows.z[-1]), rows.joint[-1])
-    )
-    for number, layer in enumerate(folds.middle):
-        joint = rows.joint[number]
-        yield WeightGradient((layer.joint, layer.joint_bias), ((joint, rows.z[number]), joint))
-    yield WeightGradient(
-        (first.scores, first.scores_bias, first.basis, first.mixed, first.bias),
-        (
-            (rows.u, rows.left),
-            rows.left,
-            (rows.u, rows.of_z[0]),
-            (rows.mixed[0], rows.of_z[0]),
-            rows.of_z[0],
-        ),
-    )
-    for number, layer in enumerate(folds.middle, start=1):
-        of_z = rows.of_z[number]
-        yield WeightGradient(
-            (layer.project, layer.project_bias), ((of_z, rows.mixed[number]), of_z)
-        )
