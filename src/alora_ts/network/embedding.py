@@ -7,6 +7,7 @@ contribution weights of Eq. 11 follow.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Literal
 
 import torch
@@ -95,7 +96,7 @@ class _LinearEmbedding(nn.Module):
         steps = window.shape[1]
         padded = pad_time(window, self.width, self.padding)  # (B, T+m-1, d)
         lags = [padded[:, lag : lag + steps] for lag in range(self.width)]
-        return torch.stack(lags).sum(0) if self.lags_summed else torch.cat(lags, dim=-1)
+        return reduce(torch.add, lags) if self.lags_summed else torch.cat(lags, dim=-1)
 
     def forward(self, window: Tensor) -> Tensor:
         """Embed windows: (B, T, d) to (B, T, D)."""

@@ -52,7 +52,11 @@ static inline vector all(float value) { return (vector){0} + value; }
 static inline vector choose(integers condition, vector a, vector b) {
   return (vector)((condition & (integers)a) | (~condition & (integers)b));
 }
-static inline vector larger(vector a, vector b) { return choose(a > b, a, b); }
+static inline vector larger(vector a, vector b) {
+  vector found; /* lane by lane, which compilers know to be one instruction */
+  for (int lane = 0; lane < LANES; lane++) found[lane] = a[lane] > b[lane] ? a[lane] : b[lane];
+  return found;
+}
 
 static inline long smaller(long a, long b) { return a < b ? a : b; }
 static inline long round_up(long count, long to) { return (count + to - 1) / to * to; }
