@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLIP", "Standardiser", "constant_scale", "fit_standardiser"]
+__all__ = ["CLIP", "Standardiser", "constant_scale", "fit_standardiser", "within"]
 
 CLIP = 1e6
 """Scaled values stay within ±CLIP, so that squares of them stay finite in float32."""
@@ -34,6 +34,22 @@ def constant_scale(mean: float) -> float:
     (0.5, 0.01)
     """
     return 0.01 * (abs(mean) if abs(mean) >= 1e-6 else 1.0)
+
+
+def within(
+    values: NDArray[np.floating], most: float, *, out: NDArray[np.floating] | None = None
+) -> NDArray[np.floating]:
+    """Values within ± ``most``; NaN stays NaN.
+
+    As ``np.clip``, which spends ten times as long on a single row, most of it on its way there.
+
+    Examples
+    --------
+    >>> within(np.array([-3.0, np.nan, 1.0]), 2.0)
+    array([-2., nan,  1.])
+    """
+    limited: NDArray[np.floating] = np.minimum(np.maximum(values, -most, out=out), most, out=out)
+    return limited
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,7 @@ class Standardiser:
         """
         with np.errstate(over="ignore"):
             scaled = (values.astype(np.float64) - self.center) / self.scale
-        return np.clip(scaled, -CLIP, CLIP, out=scaled).astype(np.float32)
+        return within(scaled, CLIP, out=scaled).astype(np.float32)
 
     def restore(self, scaled: NDArray[Any]) -> NDArray[np.float64]:
         """Give values in the variables' own units back.

@@ -124,9 +124,8 @@ def _spread(e: Array, weights: Array) -> Array:
 
 def _to_one(matrix: Array) -> Array:
     """Divide by the sum along the last axis; where that is zero, leave zeros."""
-    total = matrix.sum(-1, keepdims=True)
-    result: Array = np.zeros_like(matrix)
-    np.divide(matrix, total, out=result, where=total > 0)
+    total = np.add.reduce(matrix, -1, keepdims=True)
+    result: Array = matrix / np.where(total > 0, total, np.inf)
     return result
 
 

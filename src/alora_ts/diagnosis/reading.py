@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,13 @@ class Reading:
     drift : float
         By how much the threshold stood above its normal height: score = raw / (h2 · drift).
     rank : int
-    error, localization, expected : ndarray of shape (d,)
+    error, expected : ndarray of shape (d,)
     warm_up : bool
         Whether fewer rows than a window have come since the start (or the last gap).
     variables : tuple of str
+    locate : callable
+        Gives :attr:`localization`. Few rows are ever asked for it, and it takes as long as all
+        else that follows the network's pass.
     """
 
     timestamp: Any
@@ -39,10 +44,15 @@ class Reading:
     drift: float
     rank: int
     error: NDArray[np.float64]
-    localization: NDArray[np.float64]
     expected: NDArray[np.float64]
     warm_up: bool
     variables: tuple[str, ...]
+    locate: Callable[[], NDArray[np.float64]] = field(repr=False)
+
+    @cached_property
+    def localization(self) -> NDArray[np.float64]:
+        """How much each variable is to blame, (d,)."""
+        return self.locate()
 
     @property
     def alarm(self) -> bool:

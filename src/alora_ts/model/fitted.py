@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, PreparationReport, Prepared, Table
+from alora_ts.data.scaling import within
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.learning import TrainingSummary
@@ -191,7 +192,8 @@ class FittedModel:
 
 def limit(values: NDArray[np.float32], most: float, *, keep: bool = True) -> NDArray[np.float32]:
     """Scaled values within ± ``most``; in place unless the values are to be kept."""
-    return np.clip(values, -most, most, out=None if keep else values)
+    limited: NDArray[np.float32] = within(values, most, out=None if keep else values)
+    return limited
 
 
 def join_segments(prepared: Prepared, segments: NDArray[np.integer] | None) -> NDArray[np.int64]:

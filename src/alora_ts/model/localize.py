@@ -14,7 +14,7 @@ from alora_ts.errors import AloraError
 from alora_ts.model.fitted import FittedModel
 from alora_ts.network import window_contributions
 
-__all__ = ["FORMS", "ORIGIN_FORM", "WINDOW_FORM", "localize_rows", "origin_rows"]
+__all__ = ["FORMS", "ORIGIN_FORM", "WINDOW_FORM", "localize_rows", "needs_windows", "origin_rows"]
 
 Windows = Callable[[NDArray[np.intp]], NDArray[np.float32]]
 """Gives the windows (B, T, d) that score some rows."""
@@ -30,6 +30,17 @@ FORMS = (*LOCALIZATIONS, WINDOW_FORM, ORIGIN_FORM)
 _ROWS_AT_ONCE = 64
 
 
+def needs_windows(form: str) -> bool:
+    """Whether a form looks at windows, beside the errors.
+
+    Examples
+    --------
+    >>> needs_windows("blend"), needs_windows(ORIGIN_FORM)
+    (False, True)
+    """
+    return form in (WINDOW_FORM, ORIGIN_FORM)
+
+
 def localize_rows(
     model: FittedModel,
     remembered: NDArray[np.float64],
@@ -43,8 +54,7 @@ def localize_rows(
     remembered : ndarray of shape (N, d)
         Each variable's error, averaged over the rows the model remembers.
     windows_of : callable
-        Gives the windows (B, T, d) that score some rows; only the forms "window" and "origin" ask
-        for them.
+        Gives the windows (B, T, d) that score some rows; asked for where :func:`needs_windows`.
 
     Returns
     -------

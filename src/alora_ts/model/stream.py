@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from alora_ts.data import plan_windows
 from alora_ts.diagnosis import Reading
 from alora_ts.errors import DataError
 from alora_ts.model.fitted import FittedModel, limit
-from alora_ts.model.localize import localize_rows
+from alora_ts.model.localize import localize_rows, needs_windows
 from alora_ts.scoring.rank import count_rank
 from alora_ts.scoring.ring import Ring
 
@@ -190,10 +191,12 @@ class Stream:
         model, rule = self._model, self._model.calibration.rule
         residual = (taken.scaled - expected)[None]
         error = rule.error(residual)
-        now = rule.moment(error.sum(1), np.array([rank]))[0]
+        now = rule.moment(error.sum(1), rank)[0]
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, taken.full))
         remembered = _remember(self._blames, rule.blame(residual)[0], taken.full)
+        # The window moves on before anybody asks.
+        kept = window.copy() if needs_windows(model.options.localization) else None
         drift = self._level.factor
         if taken.full >= 1:
             self._level.push(raw)
@@ -204,10 +207,10 @@ class Stream:
             drift=drift,
             rank=rank,
             error=error[0],
-            localization=localize_rows(model, remembered[None], lambda _: window[None])[0],
             expected=model.preparation.standardiser.restore(expected[None])[0],
             warm_up=taken.full < 1,
             variables=model.preparation.variables,
+            locate=partial(_locate, model, remembered, kept),
         )
 
     def _tick(self, stamp: np.datetime64 | float | None) -> None:
@@ -240,7 +243,7 @@ class Stream:
                     f"knows {', '.join(names)}"
                 )
             row = [row.get(name, np.nan) for name in names]
-        if not (isinstance(row, np.ndarray) and np.issubdtype(row.dtype, np.floating)):
+        if not (isinstance(row, np.ndarray) and row.dtype.kind == "f"):
             row = [np.nan if value is None else value for value in row]
         values = np.array(row, dtype=np.float64)
         if values.shape != (len(names),):
@@ -259,11 +262,26 @@ class Stream:
         return scaled
 
 
+def _locate(
+    model: FittedModel, remembered: NDArray[np.float64], window: NDArray[np.float32] | None
+) -> NDArray[np.float64]:
+    """The localization of one row."""
+
+    def windows_of(_: NDArray[np.intp]) -> NDArray[np.float32]:
+        assert window is not None
+        return window[None]
+
+    found: NDArray[np.float64] = localize_rows(model, remembered[None], windows_of)[0]
+    return found
+
+
 def _remember(past: NDArray[np.float64], now: Any, rows: int) -> Any:
     """Push ``now`` into ``past`` and give the mean of the newest ``rows`` (at least one)."""
     past[:-1] = past[1:]
     past[-1] = now
-    return past[-min(max(rows, 1), len(past)) :].mean(0)
+    count = min(max(rows, 1), len(past))
+    # The mean: numpy's own takes longer than the sum.
+    return np.add.reduce(past[-count:]) / count
 
 
 def _as_time(time: Any) -> np.datetime64 | float | None:

@@ -13,12 +13,13 @@ from alora_ts.native.calls import (
     attend_back,
     combine,
     count_above,
+    kernels_for,
     mix,
     multiply,
     penalise,
     project,
 )
-from alora_ts.native.library import Library, installed, kernels_for, usable
+from alora_ts.native.library import Library, installed, usable
 
 __all__ = [
     "Call",

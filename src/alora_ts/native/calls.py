@@ -17,7 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alora_ts.native.library import Library, PanelSteps, Rows, takes
+from alora_ts.native import library as found
+from alora_ts.native.library import Library, PanelSteps, Rows
 
 __all__ = [
     "Call",
@@ -26,11 +27,17 @@ __all__ = [
     "attend_back",
     "combine",
     "count_above",
+    "kernels_for",
     "mix",
     "multiply",
     "penalise",
     "project",
 ]
+
+
+def kernels_for(tensor: Tensor) -> Library | None:
+    """The kernels, where they are installed and take such a tensor."""
+    return found.installed() if _taken(tensor) else None
 
 
 class Call:
@@ -346,9 +353,9 @@ def count_above(library: Library, matrices: Tensor, level: float) -> NDArray[np.
     matrices = matrices.contiguous()
     _check(matrices)
     batch, n, _ = matrices.shape
-    counts = np.empty(batch, dtype=np.int16)
-    _run(library.count_above, batch, n, matrices.data_ptr(), level, counts.ctypes.data)
-    return counts
+    counts = torch.empty(batch, dtype=torch.int16)
+    _run(library.count_above, batch, n, matrices.data_ptr(), level, counts.data_ptr())
+    return counts.numpy()
 
 
 def _run(function: Any, *arguments: Any) -> None:
@@ -368,8 +375,13 @@ def _rows(tensor: Tensor | None) -> Rows:
 
 def _check(*tensors: Tensor) -> None:
     for tensor in tensors:
-        if not takes(tensor):
+        if not _taken(tensor):
             raise ValueError(f"kernels take float32 on the cpu, not {tensor.dtype}")
+
+
+def _taken(tensor: Tensor) -> bool:
+    """Whether kernels take it: of single precision, on the processor."""
+    return tensor.dtype is torch.float32 and tensor.is_cpu
 
 
 def _converted(function: Any, arguments: Sequence[Any]) -> list[Any]:

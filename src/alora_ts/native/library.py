@@ -5,12 +5,9 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-__all__ = ["Library", "installed", "kernels_for", "takes", "usable"]
+__all__ = ["Library", "installed", "usable"]
 
 _PATH = Path(__file__).with_name("kernels.so")
 
@@ -99,18 +96,6 @@ def installed() -> Library | None:
     True
     """
     return Library(usable()[-1]) if usable() else None
-
-
-def kernels_for(tensor: Tensor) -> Library | None:
-    """The kernels, where they are installed and take such a tensor."""
-    return installed() if takes(tensor) else None
-
-
-def takes(tensor: Tensor) -> bool:
-    """Whether kernels take a tensor: of single precision, on the processor."""
-    import torch
-
-    return tensor.dtype == torch.float32 and tensor.device.type == "cpu"
 
 
 @cache

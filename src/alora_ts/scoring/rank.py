@@ -62,13 +62,13 @@ def count_rank(attention: Tensor, level: float) -> NDArray[np.int16]:
     if kernels is not None:
         # Of S and its transpose the same; the kernels leave it across.
         rank = native.count_above(kernels, attention.transpose(1, 2), level)
-        doubtful = torch.from_numpy(rank < 0)
+        doubtful = rank < 0
     else:
         count = _count_pivots if attention.shape[-1] < _SMALLEST else _count_few
         rank, proven = count(attention.double(), level)
-        doubtful = ~proven
+        doubtful = ~proven.numpy()
     if doubtful.any():
-        rank[doubtful.numpy()] = _count_all(attention[doubtful].double(), level)
+        rank[doubtful] = _count_all(attention[torch.from_numpy(doubtful)].double(), level)
     return rank
 
 

@@ -87,7 +87,9 @@ class ScoreRule:
         """How many rows a raw score is the mean of: only the refined one is a mean at all."""
         return self.smoothing if self.scoring == "refined" else 1
 
-    def moment(self, total: NDArray[np.float64], rank: NDArray[np.integer]) -> NDArray[np.float64]:
+    def moment(
+        self, total: NDArray[np.float64], rank: NDArray[np.integer] | int
+    ) -> NDArray[np.float64]:
         """What each row (N,) adds to a raw score, before the mean over rows."""
         return total if self.scoring == "error" else total * rank
 
