@@ -124,6 +124,8 @@ class _Pass:
         steps, d = network.folded.window, network.variables
         self._expected = torch.empty(count, d)
         self._mean = torch.empty(count, steps, steps)
+        heads = network.folded.heads
+        self._seen = torch.empty(count, 1 + heads, network.decode.panels.shape[0] // (1 + heads))
         projected = None
         if in_a_row:
             self._values = torch.empty(count + steps - 1, d)
@@ -142,6 +144,8 @@ class _Pass:
                 self._combine(attention, projected[:, start:], first)
             features, query_key = self._wide(f, first)
             self._finish(query_key, features, part)
+        # All windows together: for a few the weights are longer than the product.
+        self._product(self._seen.view(count, -1), network.decode, self._expected)
 
     def __call__(self, values: Tensor) -> LastRow:
         self._values.copy_(values)
@@ -235,7 +239,7 @@ class _Pass:
         return features, projected
 
     def _finish(self, query_key: Tensor, features: list[Tensor], part: slice) -> None:
-        """The last layer: the matrices, and of the values what the last row takes."""
+        """The last layer: the matrices, and what of the features the last row takes."""
         folded, library = self._network.folded, self._network.library
         count, steps, heads = len(query_key), folded.window, folded.heads
         query, key = query_key.chunk(2, dim=-1)
@@ -254,13 +258,9 @@ class _Pass:
                 last=rows[:, 1:],
             )
         )
-        seen = self._room("seen", count, 1 + heads, sum(each.shape[-1] for each in features))
-        at = 0
-        for each in features:
-            into = seen[..., at : at + each.shape[-1]]
+        seen = torch.split(self._seen[part], [each.shape[-1] for each in features], dim=-1)
+        for each, into in zip(features, seen, strict=True):
             self._add(mix(library, rows[:, None], each[:, None], into[:, None]))
-            at += each.shape[-1]
-        self._product(seen.view(count, -1), self._network.decode, self._expected[part])
 
     def _product(self, x: Tensor, laid: _Laid, out: Tensor) -> None:
         library = self._network.library
