@@ -61,6 +61,17 @@ static inline vector larger(vector a, vector b) {
 static inline long smaller(long a, long b) { return a < b ? a : b; }
 static inline long round_up(long count, long to) { return (count + to - 1) / to * to; }
 
+/* Copy fewer than COLUMNS numbers, in pieces that compilers need no call for. */
+static inline void copy_few(long count, const float *from, float *to) {
+#define PIECE(size)                             \
+  if (count & size) {                           \
+    memcpy(to, from, sizeof(float) * (size));   \
+    to += size, from += size;                   \
+  }
+  PIECE(16) PIECE(8) PIECE(4) PIECE(2) PIECE(1)
+#undef PIECE
+}
+
 /* e^x to about one unit in the last place, for x up to 0; 0 where that is smaller than a normal
    number. A NaN stays one. */
 static inline vector exponential(vector x) {
@@ -130,34 +141,28 @@ typedef struct {
   int add;           /* to what is there already */
 } Target;
 
-/* A tile that ends at the last column: not all lanes count. */
-static __attribute__((noinline)) void finish_edge(int rows, long columns, const float *sums,
-                                                  Target out) {
-  for (int i = 0; i < rows; i++, sums += COLUMNS, out.at += out.row)
-    for (long j = 0; j < columns; j++)
-      out.at[j] = sums[j] + (out.bias ? out.bias[j] : 0.0f) + (out.add ? out.at[j] : 0.0f);
-}
-
 static inline __attribute__((always_inline)) void
 tile(const int rows, const int vectors, long columns, Left a, Panels b, Target out) {
   vector sums[ROWS][2];
   if (a.row == 1) sum_products(rows, vectors, 1, a, b, sums); /* one place after the other */
   else sum_products(rows, vectors, a.row, a, b, sums);
-  float edge[ROWS * COLUMNS];
   const int whole = columns == vectors * LANES;
-  float *into = whole ? out.at : edge;
-  const long row = whole ? out.row : COLUMNS;
+  float edge[COLUMNS], added[COLUMNS]; /* where not all lanes count */
+  const float *bias = whole ? out.bias : added;
+  if (!whole && out.bias) copy_few(columns, out.bias, added);
   UNROLLED
-  for (int i = 0; i < rows; i++)
+  for (int i = 0; i < rows; i++) {
+    float *place = out.at + i * out.row, *at = whole ? place : edge;
+    if (!whole && out.add) copy_few(columns, place, edge);
     UNROLLED
     for (int v = 0; v < vectors; v++) {
-      float *at = into + i * row + v * LANES;
       vector sum = sums[i][v];
-      if (whole && out.bias) sum += load(out.bias + v * LANES);
-      if (whole && out.add) sum += load(at);
-      store(at, sum);
+      if (out.bias) sum += load(bias + v * LANES);
+      if (out.add) sum += load(at + v * LANES);
+      store(at + v * LANES, sum);
     }
-  if (!whole) finish_edge(rows, columns, edge, out);
+    if (!whole) copy_few(columns, edge, place);
+  }
 }
 
 static void any_tile(int rows, long columns, Left a, Panels b, Target out) {
@@ -204,7 +209,7 @@ static void pack(long rows, long columns, const float *from, long row, long colu
       }
     else if (column == 1)
       for (long k = 0; k < rows; k++)
-        memcpy(panels + k * COLUMNS, corner + k * row, sizeof(float) * (size_t)width);
+        copy_few(width, corner + k * row, panels + k * COLUMNS);
     else /* along the memory of the source, a few rows at a time that stay near */
       for (long first = 0; first < rows; first += COLUMNS)
         for (long i = 0; i < width; i++)
