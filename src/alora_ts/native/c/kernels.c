@@ -63,13 +63,23 @@ void NAME(alora_multiply)(long rows, long columns, const float *a, long a_row, l
   free(blocks);
 }
 
+/* Fetch so many numbers into the cache before they are needed. */
+static inline void fetch(long floats, const float *from) {
+  for (long i = 0; i < floats; i += 16) __builtin_prefetch(from + i);
+}
+
 /* For each of a batch: out = a b, where b begins `b_batch` further than for the one before. All
-   of them meet one panel after the other. */
+   of them meet one panel after the other. The segments of the next panel are fetched meanwhile:
+   they are short and far apart, so that the processor cannot tell by itself what comes next. */
 void NAME(alora_multiply_each)(long batch, long rows, long columns, const float *a, long a_batch,
                                long a_row, long a_column, Panels b, long b_batch, float *out,
                                long out_batch, long out_row) {
+  const long needed = b.depth * COLUMNS + (batch - 1) * b_batch; /* of each segment */
   for (long j = 0; j < columns; j += COLUMNS, b.at += b.panel)
     for (long each = 0; each < batch; each++) {
+      if (j + COLUMNS < columns)
+        for (long segment = each; segment < b.segments; segment += batch)
+          fetch(needed, b.at + b.panel + segment * b.segment);
       Panels right = b;
       right.at += each * b_batch;
       product(rows, smaller(COLUMNS, columns - j), (Left){a + each * a_batch, a_row, a_column, 0},
