@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,21 @@ def test_stream_equals_batch(faulty: np.ndarray, localization: str) -> None:
         np.testing.assert_allclose(
             reading.localization, diagnosis.localization[number], rtol=1e-3, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("localization", ["blend", "window", "origin"])
+def test_readings_know_their_culprits_when_rows_have_come_since(
+    faulty: np.ndarray, localization: str
+) -> None:
+    model = ALoRa(**QUICK, localization=localization).fit(plant(900))
+    at_once, later = model.stream(), model.stream()
+    wanted = [at_once.push(row).localization for row in faulty[:30]]
+    readings = [later.push(row) for row in faulty[:30]]
+    elsewhere = pickle.dumps(readings[20])
+    assert len(elsewhere) < 10_000  # the model stays here
+    assert pickle.loads(elsewhere).culprits() == readings[20].culprits()
+    for reading, localized in zip(readings, wanted, strict=True):
+        np.testing.assert_array_equal(reading.localization, localized)
 
 
 def test_stream_takes_names_holds_missing_values_and_restarts_after_a_gap() -> None:

@@ -54,6 +54,10 @@ class Reading:
         """How much each variable is to blame, (d,)."""
         return self.locate()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: the localization, not the model that gives it."""
+        return {**self.__dict__, "localization": self.localization, "locate": None}
+
     @property
     def alarm(self) -> bool:
         """Whether the row alarms. Warm-up rows never do."""

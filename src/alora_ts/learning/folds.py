@@ -60,16 +60,15 @@ class MiddleLayer:
 
     def take_back_joint(self, of_joint: Tensor, of_bias: Tensor) -> None:
         """Give the network's queries, keys and values their gradients."""
-        self._take_back(self._layer.query_key_value, of_joint, of_bias)
+        self._take_back("joint", self._layer.query_key_value, of_joint, of_bias)
 
     def take_back_project(self, of_project: Tensor, of_bias: Tensor) -> None:
         """Give the layer's last product its gradients."""
-        self._take_back(self._layer.project, of_project, of_bias)
+        self._take_back("project", self._layer.project, of_project, of_bias)
 
-    def _take_back(self, own: nn.Linear, of_weight: Tensor, of_bias: Tensor) -> None:
-        name = f"of {own.out_features}"
-        own.weight.grad = cut(of_weight, own.weight, self._scratch, name)
-        own.bias.grad = cut(of_bias, own.bias, self._scratch, f"{name}, bias")
+    def _take_back(self, name: str, own: nn.Linear, of_weight: Tensor, of_bias: Tensor) -> None:
+        own.weight.grad = cut(of_weight, own.weight, self._scratch, f"of {name}")
+        own.bias.grad = cut(of_bias, own.bias, self._scratch, f"of {name} bias")
 
 
 @dataclass(frozen=True)
