@@ -12,11 +12,11 @@ import numpy as np
 from benchmarks.serve_process import make_rows
 from sqlalchemy import Connection, insert
 
+from alora_ts.serve.rows.extremes import COARSE, FINE, PARTS, summarise
 from alora_ts.serve.store.cells import pack_cells
 from alora_ts.serve.store.schema import summaries
 from alora_ts.serve.store.sources import all_sources, scored_until
 from alora_ts.serve.store.store import Store
-from alora_ts.serve.summary import COARSE, FINE, PARTS, summarise
 
 __all__ = ["write_history"]
 

@@ -48,7 +48,7 @@ def create(
     """
     opened = _open(config, store, folder)
     try:
-        from alora_ts.serve.tokens import make_token
+        from alora_ts.serve.http.tokens import make_token
 
         typer.echo(make_token(opened, name=name, role=role))
     finally:
@@ -66,8 +66,8 @@ def list_tokens(
 
     opened = _open(config, store, folder)
     try:
-        from alora_ts.serve.moments import from_micros
         from alora_ts.serve.store.tokens import all_tokens
+        from alora_ts.serve.times import from_micros
 
         table = Table()
         for heading in ("id", "role", "name", "created", "revoked"):

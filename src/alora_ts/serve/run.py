@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from alora_ts.errors import AloraError
-from alora_ts.serve.app import create_app
+from alora_ts.serve.http.app import create_app
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 

@@ -9,25 +9,25 @@ from pathlib import Path
 
 from alora_ts.diagnosis.shares import shares
 from alora_ts.errors import AloraError
-from alora_ts.serve.bus import Bus, News
-from alora_ts.serve.cells import RowError
-from alora_ts.serve.crew import Crew
-from alora_ts.serve.describe import show_reading
-from alora_ts.serve.fits import Fits
-from alora_ts.serve.ingest import Ingest
-from alora_ts.serve.interface import Receipt, Row
-from alora_ts.serve.loaded import LoadedModels
-from alora_ts.serve.metrics import Metrics
-from alora_ts.serve.moments import now_micros
-from alora_ts.serve.registry import Registry
-from alora_ts.serve.scorer import Scored, Scorer
+from alora_ts.serve.http.describe import show_reading
+from alora_ts.serve.http.tokens import TokenBook
+from alora_ts.serve.incidents.silences import Silences
+from alora_ts.serve.models.cache import LoadedModels
+from alora_ts.serve.models.fits import Fits
+from alora_ts.serve.models.registry import Registry
+from alora_ts.serve.operate.background import Tasks
+from alora_ts.serve.operate.events import Bus, News
+from alora_ts.serve.operate.metrics import Metrics
+from alora_ts.serve.rows.ingest import Ingest
+from alora_ts.serve.rows.interface import Receipt, Row
+from alora_ts.serve.rows.values import RowError
+from alora_ts.serve.scoring.scorer import Scored, Scorer
+from alora_ts.serve.scoring.source import Source, Sources
+from alora_ts.serve.scoring.threads import Crew
 from alora_ts.serve.settings import Settings
-from alora_ts.serve.silences import Silences
-from alora_ts.serve.source import Source, Sources
 from alora_ts.serve.store.rows import rows_before
 from alora_ts.serve.store.store import Store
-from alora_ts.serve.tasks import Tasks
-from alora_ts.serve.tokens import TokenBook
+from alora_ts.serve.times import now_micros
 
 __all__ = ["Service"]
 

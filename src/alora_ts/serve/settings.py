@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from alora_ts.serve.connect import ConnectSettings
 from alora_ts.serve.notify import NotifySettings
-from alora_ts.serve.source import check_source_name
+from alora_ts.serve.scoring.source import check_source_name
 
 __all__ = ["Settings"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from alora_ts.serve.assemble import Grid, Sample
-from alora_ts.serve.interface import Row
+from alora_ts.serve.rows.interface import Row
 
 
 class NaiveAssembler:

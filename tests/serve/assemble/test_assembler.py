@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.assemble import Assembler, Grid, Sample
-from alora_ts.serve.interface import Row
+from alora_ts.serve.rows.interface import Row
 from tests.serve.assemble.naive_assembler import NaiveAssembler
 
 GRID = Grid(step=10, tolerance=5, hold=25, wait=8, late=60, ahead=40)

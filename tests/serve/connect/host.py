@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from alora_ts.errors import AloraError
-from alora_ts.serve.interface import Connector, Receipt, Rejection, Row
+from alora_ts.serve.rows.interface import Connector, Receipt, Rejection, Row
 
 
 class MemoryHost:

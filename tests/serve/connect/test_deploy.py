@@ -14,9 +14,9 @@ from benchmarks.serve_programs import find_program
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.connect.payload import read_rows, read_value
 from alora_ts.serve.connect.settings import ConnectSettings
-from alora_ts.serve.interface import Receipt
-from alora_ts.serve.metrics import Metrics
 from alora_ts.serve.notify import NotifySettings
+from alora_ts.serve.operate.metrics import Metrics
+from alora_ts.serve.rows.interface import Receipt
 from alora_ts.serve.settings import Settings
 from tests.conftest import REPOSITORY, need_program
 

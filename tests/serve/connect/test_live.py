@@ -15,10 +15,10 @@ import pytest
 from benchmarks.serve_process import make_model, make_rows
 from benchmarks.serve_programs import Broker, free_port
 
-from alora_ts.serve.app import create_app
-from alora_ts.serve.moments import now_micros
+from alora_ts.serve.http.app import create_app
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.times import now_micros
 from tests.serve.connect.host import until
 from tests.serve.connect.test_mqtt import publish
 from tests.serve.notify.servers import Hook, webhook

@@ -18,8 +18,8 @@ from alora_ts.serve.assemble import Journal, Sample
 from alora_ts.serve.connect.mqtt import MqttConnector
 from alora_ts.serve.connect.mqtt_client import Subscriber
 from alora_ts.serve.connect.settings import BrokerSettings, MqttSettings
-from alora_ts.serve.interface import Progress
-from alora_ts.serve.moments import now_micros
+from alora_ts.serve.rows.interface import Progress
+from alora_ts.serve.times import now_micros
 from tests.conftest import need_program
 from tests.serve.connect.host import MemoryHost, running, until
 

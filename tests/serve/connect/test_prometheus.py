@@ -20,8 +20,8 @@ from benchmarks.serve_programs import find_program, free_port, wait_for_port
 from alora_ts.errors import DataError
 from alora_ts.serve.connect.prometheus import PrometheusConnector, assemble_rows, read_matrix
 from alora_ts.serve.connect.settings import PrometheusSettings
-from alora_ts.serve.interface import Row
-from alora_ts.serve.moments import now_micros
+from alora_ts.serve.rows.interface import Row
+from alora_ts.serve.times import now_micros
 from tests.conftest import need_program
 from tests.serve.connect.host import MemoryHost, running, until
 

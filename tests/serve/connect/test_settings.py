@@ -12,7 +12,7 @@ from alora_ts.errors import AloraError
 from alora_ts.serve.connect import ConnectSettings, build_connectors
 from alora_ts.serve.connect.settings import AssembleSettings, TopicSettings
 from alora_ts.serve.connect.topics import TopicMatcher
-from alora_ts.serve.secrets import read_secret
+from alora_ts.serve.operate.secrets import read_secret
 
 MQTT = {"name": "line", "source": "plant", "host": "broker", "assemble": {"step": 1}}
 TOPIC = {"topic": "plant/{variable}"}

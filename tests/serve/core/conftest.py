@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
-from alora_ts.serve.app import create_app
+from alora_ts.serve.http.app import create_app
+from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
-from alora_ts.serve.source import Source
 from alora_ts.serve.store.rows import read_readings
 from tests.serve.core import plant
 

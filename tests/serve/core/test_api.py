@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
-from alora_ts.serve.api.events import _stream
-from alora_ts.serve.bus import News
+from alora_ts.serve.http.endpoints.events import _stream
+from alora_ts.serve.operate.events import News
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from alora_ts import ALoRa
-from alora_ts.serve.drift import population_stability, show_drift
-from alora_ts.serve.thresholds import adjust_threshold
+from alora_ts.serve.models.drift import population_stability, show_drift
+from alora_ts.serve.models.levels import adjust_threshold
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 

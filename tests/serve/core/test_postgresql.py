@@ -16,9 +16,9 @@ from sqlalchemy import create_engine, text
 
 from alora_ts import ALoRa
 from alora_ts.errors import AloraError
+from alora_ts.serve.http.tokens import TokenBook, make_token
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.store import Store
-from alora_ts.serve.tokens import TokenBook, make_token
 from tests.conftest import need_program
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
-from alora_ts.serve.relations import incident_graph
+from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant

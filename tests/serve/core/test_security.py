@@ -12,14 +12,14 @@ import pytest
 from fastapi import FastAPI
 
 from alora_ts.errors import AloraError
-from alora_ts.serve.app import create_app
-from alora_ts.serve.limits import RateLimiter
+from alora_ts.serve.http.app import create_app
+from alora_ts.serve.http.limits import RateLimiter
+from alora_ts.serve.http.tokens import TokenBook, make_token
 from alora_ts.serve.run import refuse_open_door
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.tokens import all_tokens, revoke_token
-from alora_ts.serve.tokens import TokenBook, make_token
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
@@ -86,7 +86,9 @@ def test_wrong_and_revoked_tokens(here: Plant, tokens: dict[str, str]) -> None:
 @pytest.fixture
 def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests take no time, however busy the machine is."""
-    monkeypatch.setattr("alora_ts.serve.guard.RateLimiter", lambda: RateLimiter(now=lambda: 0.0))
+    monkeypatch.setattr(
+        "alora_ts.serve.http.access.RateLimiter", lambda: RateLimiter(now=lambda: 0.0)
+    )
 
 
 @pytest.mark.usefixtures("stopped_clock")

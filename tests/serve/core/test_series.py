@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alora_ts.serve.rows.extremes import summarise, unfold
 from alora_ts.serve.store.cells import pack_cells, pack_detail, unpack_cells, unpack_detail
 from alora_ts.serve.store.rows import insert_rows, save_readings
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import read_summaries, refresh_summary
-from alora_ts.serve.summary import summarise, unfold
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 from tests.serve.core.naive_series import extremes

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from alora_ts.errors import AloraError
-from alora_ts.serve.api.bodies import read_row
-from alora_ts.serve.interface import Row
+from alora_ts.serve.http.endpoints.bodies import read_row
+from alora_ts.serve.rows.interface import Row
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.incidents import find_incident
 from alora_ts.serve.store.store import Store

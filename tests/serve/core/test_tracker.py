@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alora_ts.serve.tracker import Moment, Tracker
+from alora_ts.serve.incidents.tracker import Moment, Tracker
 from tests.serve.core.naive_tracker import incidents
 
 

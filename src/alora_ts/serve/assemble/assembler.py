@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from alora_ts.serve.assemble.grid import Grid, Sample
-from alora_ts.serve.interface import Row
+from alora_ts.serve.rows.interface import Row
 
 __all__ = ["Assembler", "Refusal"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alora_ts.serve.connect.settings import ConnectSettings
-from alora_ts.serve.interface import Connector
+from alora_ts.serve.rows.interface import Connector
 
 __all__ = ["build_connectors"]
 

@@ -21,7 +21,7 @@ from alora_ts.files import write_atomically
 from alora_ts.serve.connect.payload import read_time
 from alora_ts.serve.connect.settings import DirectorySettings, TimeUnit
 from alora_ts.serve.connect.storing import persist, store
-from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Rejection, Row
+from alora_ts.serve.rows.interface import ConnectorStatus, Host, Progress, Rejection, Row
 
 __all__ = ["DirectoryConnector"]
 

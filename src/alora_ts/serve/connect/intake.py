@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from alora_ts.serve.assemble import Assembler, Grid, Journal, Sample, SilenceWatch
 from alora_ts.serve.connect.storing import store
-from alora_ts.serve.interface import Host, Progress, Row
+from alora_ts.serve.rows.interface import Host, Progress, Row
 
 __all__ = ["Intake"]
 

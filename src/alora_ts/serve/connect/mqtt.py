@@ -18,8 +18,8 @@ from alora_ts.serve.connect.payload import (
 from alora_ts.serve.connect.settings import MqttSettings
 from alora_ts.serve.connect.storing import persist
 from alora_ts.serve.connect.topics import TopicMatcher
-from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Row
-from alora_ts.serve.moments import now_micros
+from alora_ts.serve.rows.interface import ConnectorStatus, Host, Progress, Row
+from alora_ts.serve.times import now_micros
 
 __all__ = ["MqttConnector"]
 

@@ -17,8 +17,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from alora_ts.serve.connect.settings import BrokerSettings
-from alora_ts.serve.interface import Progress
-from alora_ts.serve.secrets import read_secret
+from alora_ts.serve.operate.secrets import read_secret
+from alora_ts.serve.rows.interface import Progress
 
 __all__ = ["Message", "Subscriber", "make_client"]
 

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from alora_ts.errors import DataError
 from alora_ts.serve.connect.settings import TimeUnit
-from alora_ts.serve.interface import Row
-from alora_ts.serve.moments import to_micros
+from alora_ts.serve.rows.interface import Row
+from alora_ts.serve.times import to_micros
 
 __all__ = ["MAX_PAYLOAD", "MalformedError", "read_fields", "read_rows", "read_time", "read_value"]
 

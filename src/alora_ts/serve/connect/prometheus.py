@@ -14,9 +14,9 @@ from alora_ts.errors import AloraError, DataError
 from alora_ts.serve.assemble import SilenceWatch
 from alora_ts.serve.connect.settings import PrometheusSettings
 from alora_ts.serve.connect.storing import persist, store
-from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Row
-from alora_ts.serve.moments import now_micros
-from alora_ts.serve.secrets import read_secret
+from alora_ts.serve.operate.secrets import read_secret
+from alora_ts.serve.rows.interface import ConnectorStatus, Host, Progress, Row
+from alora_ts.serve.times import now_micros
 
 __all__ = ["PrometheusConnector", "assemble_rows", "read_matrix"]
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from alora_ts.serve.connect.payload import MAX_PAYLOAD, MalformedError, read_rows
 from alora_ts.serve.connect.settings import StdinSettings
 from alora_ts.serve.connect.storing import store
-from alora_ts.serve.interface import ConnectorStatus, Host, Progress, Row
+from alora_ts.serve.rows.interface import ConnectorStatus, Host, Progress, Row
 
 __all__ = ["StdinConnector"]
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from alora_ts.serve.interface import Host, Progress, Receipt, Row
+from alora_ts.serve.rows.interface import Host, Progress, Receipt, Row
 
 __all__ = ["persist", "store"]
 

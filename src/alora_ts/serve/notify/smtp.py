@@ -13,7 +13,7 @@ from alora_ts.serve.notify.interface import IncidentEvent
 from alora_ts.serve.notify.message import headline, story
 from alora_ts.serve.notify.settings import SmtpSettings
 from alora_ts.serve.notify.webhook import DeliveryError
-from alora_ts.serve.secrets import read_secret
+from alora_ts.serve.operate.secrets import read_secret
 
 __all__ = ["SmtpNotifier", "as_mail"]
 

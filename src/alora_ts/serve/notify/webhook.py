@@ -13,7 +13,7 @@ from alora_ts.errors import AloraError
 from alora_ts.serve.notify.interface import IncidentEvent
 from alora_ts.serve.notify.message import as_json
 from alora_ts.serve.notify.settings import WebhookSettings
-from alora_ts.serve.secrets import read_secret
+from alora_ts.serve.operate.secrets import read_secret
 
 __all__ = ["DeliveryError", "RefusedError", "WebhookNotifier", "sign"]
 

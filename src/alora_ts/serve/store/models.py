@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from alora_ts.serve.moments import now_micros
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import models
+from alora_ts.serve.times import now_micros
 
 __all__ = ["all_models", "find_model", "model_file", "save_model"]
 

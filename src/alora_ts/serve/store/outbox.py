@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from alora_ts.serve.moments import now_micros
 from alora_ts.serve.notify.interface import EventKind, IncidentEvent, OutboxEntry
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import outbox
 from alora_ts.serve.store.store import Store
+from alora_ts.serve.times import now_micros
 
 __all__ = ["StoredOutbox", "count_dead", "dead_letters", "post"]
 

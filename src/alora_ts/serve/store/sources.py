@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, case, insert, or_, select, update
 
-from alora_ts.serve.moments import now_micros
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import activations, recalibrations, sources
+from alora_ts.serve.times import now_micros
 
 __all__ = [
     "activate",

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
+from alora_ts.serve.rows.extremes import COARSE, FINE, PARTS, summarise
 from alora_ts.serve.store.cells import unpack_cells, unpack_detail
 from alora_ts.serve.store.rows import SAME_ROW
 from alora_ts.serve.store.schema import readings, rows, summaries
 from alora_ts.serve.store.upsert import upsert
-from alora_ts.serve.summary import COARSE, FINE, PARTS, summarise
 
 __all__ = ["last_summary", "read_lines", "read_summaries", "refresh_summary"]
 

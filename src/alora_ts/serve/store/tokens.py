@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, insert, select, update
 
-from alora_ts.serve.moments import now_micros
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import tokens
+from alora_ts.serve.times import now_micros
 
 __all__ = ["add_token", "all_tokens", "revoke_token"]
 

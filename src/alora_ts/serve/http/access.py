@@ -1,0 +1,163 @@
+"""Who may do what: looked at before anything of a request's body is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from alora_ts.serve.http.endpoints.problems import problem
+from alora_ts.serve.http.limits import RateLimiter
+from alora_ts.serve.http.tokens import Role, TokenBook, allows
+from alora_ts.serve.operate.metrics import Metrics
+from alora_ts.serve.settings import Settings
+
+__all__ = ["Guard", "needed_role"]
+
+_SAFE = {"GET", "HEAD", "OPTIONS"}
+_WRITES = re.compile(r"/api/v1/(sources/[^/]+/rows|incidents/[^/]+/feedback|detect)/?")
+_FAILURES_A_SECOND = 5.0
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def needed_role(method: str, path: str) -> Role | None:
+    """The role a request needs; None for what is open to all.
+
+    Examples
+    --------
+    >>> needed_role("POST", "/api/v1/sources/plant/rows"), needed_role("GET", "/metrics")
+    ('write', 'read')
+    >>> needed_role("POST", "/api/v1/models"), needed_role("GET", "/")
+    ('admin', None)
+    """
+    if not path.startswith(("/api/", "/metrics", "/docs", "/openapi.json")):
+        return None
+    if method in _SAFE:
+        return "read"
+    return "write" if _WRITES.fullmatch(path) else "admin"
+
+
+class Guard:
+    """Checks host, origin, token, role and rate; adds security headers; counts requests.
+
+    Parameters
+    ----------
+    app : ASGI application
+    settings : callable giving Settings
+    tokens : TokenBook
+    metrics : Metrics
+
+    Notes
+    -----
+    Without tokens the service is open to this machine. A web page elsewhere must not use the
+    visitor's browser to reach it, so requests must name a host of ours (which a page that lets
+    its own name point to 127.0.0.1 cannot) and, where they change something, come from our page.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Callable[[], Settings],
+        tokens: TokenBook,
+        metrics: Metrics,
+    ) -> None:
+        self._app = app
+        self._settings = settings
+        self._tokens = tokens
+        self._metrics = metrics
+        self._rates = RateLimiter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                self._metrics.answered(scope["method"], message["status"])
+            await send(message)
+
+        refusal = await self._refuse(scope)
+        await (refusal or self._app)(scope, receive, guarded)
+
+    async def _refuse(self, scope: Scope) -> Response | None:
+        headers, method = Headers(scope=scope), scope["method"]
+        client = str((scope.get("client") or ("unknown",))[0])
+        needed = needed_role(method, scope["path"])
+        if self._tokens.stale:
+            await run_in_threadpool(self._tokens.any)
+        if not self._tokens.any():
+            if not self._host_is_ours(headers.get("host", "")):
+                return problem(403, "the service is not reached by this name", "add it to `hosts`")
+        elif needed is not None:
+            kind, _, token = headers.get("authorization", "").partition(" ")
+            known = self._tokens.role_of(token.strip()) if kind.lower() == "bearer" else None
+            if known is None:
+                return self._unknown(client)
+            client, role = known
+            if not allows(role, needed):
+                return problem(
+                    403,
+                    f"this needs the role {needed}, the token has {role}",
+                    "make another with `alora-ts token create`",
+                )
+        if method not in _SAFE and not _same_origin(headers):
+            return problem(403, "the request comes from a page of another origin")
+        wait = self._rates.wait(client, rate=self._settings().rate_limit)
+        return None if wait == 0 else _slow_down(wait)
+
+    def _unknown(self, client: str) -> Response:
+        wait = self._rates.wait(f"failed {client}", rate=_FAILURES_A_SECOND)
+        if wait > 0:
+            return _slow_down(wait)
+        return problem(
+            401,
+            "this needs a token",
+            "send `Authorization: Bearer ...`; `alora-ts token create` makes one",
+            {"www-authenticate": "Bearer"},
+        )
+
+    def _host_is_ours(self, host: str) -> bool:
+        settings = self._settings()
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        return name in _LOOPBACK | {settings.host} | set(settings.hosts)
+
+
+def _same_origin(headers: Headers) -> bool:
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    try:
+        return urlsplit(origin).netloc == headers.get("host", "")
+    except ValueError:
+        return False
+
+
+def _slow_down(wait: float) -> Response:
+    return problem(
+        429,
+        "too many requests",
+        "send several rows in one request, or raise `rate_limit`",
+        {"retry-after": str(int(wait) + 1)},
+    )

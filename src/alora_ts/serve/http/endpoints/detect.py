@@ -1,0 +1,95 @@
+"""A whole table in one call."""
+
+from __future__ import annotations
+
+import io
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from alora_ts.errors import DataError
+from alora_ts.serve.http.endpoints.bodies import read_rows
+from alora_ts.serve.http.endpoints.common import PROBLEMS, ServiceHere, answer
+from alora_ts.serve.rows.table import rows_frame
+from alora_ts.serve.rows.values import RowError, read_values
+from alora_ts.serve.service import Service
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["detect"], responses=PROBLEMS)
+_PARQUET = {"application/vnd.apache.parquet", "application/x-parquet"}
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["rows"],
+                    "properties": {"rows": {"type": "array", "items": {"type": "object"}}},
+                }
+            },
+            "text/csv": {"schema": {"type": "string"}},
+            "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post("/detect", openapi_extra=_BODY, summary="Judge a whole table")
+async def detect(
+    request: Request,
+    service: ServiceHere,
+    model_id: Annotated[str, Query(max_length=100)],
+) -> Response:
+    """Score every row of a table, find the incidents and name their culprits.
+
+    Nothing of it is stored. JSON as for sending rows, CSV or Parquet.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind not in {"application/json", "text/csv", *_PARQUET}:
+        raise HTTPException(415, "send application/json, text/csv or Parquet")
+    body = await request.body()
+    return answer(await run_in_threadpool(_diagnose, service, model_id, kind, body))
+
+
+def _diagnose(service: Service, model_id: str, kind: str, body: bytes) -> dict[str, Any]:
+    model = service.models.get(model_id)
+    variables = model.model_.preparation.variables
+    if kind == "application/json":
+        frame = _from_rows(body, variables)
+    else:
+        frame = _from_file(body, parquet=kind in _PARQUET)
+    if frame.height == 0:
+        raise DataError("the table has no rows; send at least one")
+    return model.diagnose(frame, progress=False).to_dict()
+
+
+def _from_rows(body: bytes, variables: tuple[str, ...]) -> pl.DataFrame:
+    places = {name: place for place, name in enumerate(variables)}
+    times, values = [], []
+    for index, row in enumerate(read_rows(body)):
+        try:
+            if isinstance(row, RowError):
+                raise row
+            values.append(read_values(row.values, places, variables))
+            times.append(row.time)
+        except RowError as error:
+            raise DataError(f"row {index}: {error}") from error
+    table = np.stack(values) if values else np.zeros((0, len(variables)))
+    return rows_frame(np.array(times, dtype=np.int64), table, variables)
+
+
+def _from_file(body: bytes, *, parquet: bool) -> pl.DataFrame:
+    try:
+        if parquet:
+            return pl.read_parquet(io.BytesIO(body))
+        return pl.read_csv(io.BytesIO(body), try_parse_dates=True, infer_schema_length=10_000)
+    # polars raises its own errors, OSError, and for damaged files its panic type.
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        what = "Parquet" if parquet else "CSV"
+        raise DataError(f"the body cannot be read as {what}: {str(error)[:200]}") from error

@@ -1,0 +1,155 @@
+"""Incidents and what people say of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from alora_ts.serve.http.describe import show_incident
+from alora_ts.serve.http.endpoints.common import (
+    PROBLEMS,
+    CursorQuery,
+    EndQuery,
+    LimitQuery,
+    Named,
+    ServiceHere,
+    StartQuery,
+    read_cursor,
+)
+from alora_ts.serve.incidents.feedback import find, judge
+from alora_ts.serve.incidents.spread import incident_graph
+from alora_ts.serve.store.incidents import list_incidents
+from alora_ts.serve.times import to_micros
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["incidents"], responses=PROBLEMS)
+
+
+class CulpritAnswer(BaseModel):
+    """One variable's part in an incident."""
+
+    variable: str
+    share: float
+    direction: str
+    value: float | None = None
+    expected: float | None = None
+
+
+class OriginAnswer(BaseModel):
+    """The variable an incident most likely began in."""
+
+    variable: str
+    share: float
+
+
+class IncidentAnswer(BaseModel):
+    """An incident; ``end`` is null while it is open."""
+
+    id: str
+    source: str
+    kind: str
+    variable: str | None
+    state: str
+    start: str
+    end: str | None
+    last_time: str
+    rows: int
+    peak_time: str
+    peak: float
+    severity: str
+    culprits: list[CulpritAnswer]
+    origin: OriginAnswer | None
+    model_id: str | None
+    verdict: str | None
+
+
+class IncidentsAnswer(BaseModel):
+    """A page of incidents, the newest first."""
+
+    items: list[IncidentAnswer]
+    next: str | None
+
+
+class VerdictBody(Named):
+    """What a person says of an incident."""
+
+    verdict: Literal["normal", "real"]
+
+
+class FeedbackAnswer(BaseModel):
+    """The incident, and the alarm level of its source as it follows from all verdicts."""
+
+    incident: IncidentAnswer
+    threshold: float
+    model_threshold: float
+
+
+@router.get("/incidents", response_model=IncidentsAnswer, summary="List incidents")
+def get_incidents(
+    *,
+    service: ServiceHere,
+    source: Annotated[str | None, Query(max_length=200)] = None,
+    state: Literal["open", "closed"] | None = None,
+    start: StartQuery = None,
+    end: EndQuery = None,
+    limit: LimitQuery = 100,
+    cursor: CursorQuery = None,
+) -> dict[str, Any]:
+    """Incidents that touch a time, the newest first."""
+    with service.store.reading() as connection:
+        found = list_incidents(
+            connection,
+            source=None if source is None else service.sources.get(source).id,
+            state=state,
+            start=None if start is None else to_micros(start),
+            end=None if end is None else to_micros(end),
+            before=read_cursor(cursor),
+            limit=limit + 1,
+        )
+    page = found[:limit]
+    following = f"{page[-1].start_us}.{page[-1].id}" if len(found) > limit else None
+    return {
+        "items": [show_incident(row._asdict(), row.source) for row in page],
+        "next": following,
+    }
+
+
+@router.get("/incidents/{incident}", summary="One incident")
+def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
+    """An incident with the graph of its culprits."""
+    with service.store.reading() as connection:
+        record = find(connection, incident)
+    shown = show_incident(record, record["source"])
+    graph: dict[str, Any] = {"nodes": [], "edges": []}
+    if record["model_id"] is not None:
+        fitted = service.models.get(record["model_id"]).model_
+        graph = incident_graph(
+            record["culprits"],
+            fitted.preparation.variables,
+            fitted.contributions,
+            origin=record["origin"],
+        )
+    return {**shown, "graph": graph}
+
+
+@router.post(
+    "/incidents/{incident}/feedback", response_model=FeedbackAnswer, summary="Judge an incident"
+)
+def give_feedback(incident: str, body: VerdictBody, service: ServiceHere) -> dict[str, Any]:
+    """Say that an incident was normal or real.
+
+    "normal" raises the source's alarm level just above the incident, within `feedback_limit`
+    times the level without verdicts; "real" keeps it below the incident. Can be undone.
+    """
+    return judge(service, incident, body.verdict)
+
+
+@router.delete(
+    "/incidents/{incident}/feedback", response_model=FeedbackAnswer, summary="Take a verdict back"
+)
+def undo_feedback(incident: str, service: ServiceHere) -> dict[str, Any]:
+    """Restore exactly the alarm level there was without the verdict."""
+    return judge(service, incident, None)

@@ -1,0 +1,108 @@
+"""Rows in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from alora_ts.serve.http.endpoints.bodies import ndjson_rows, read_rows
+from alora_ts.serve.http.endpoints.common import PROBLEMS, ServiceHere
+from alora_ts.serve.rows.interface import Receipt
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["rows"], responses=PROBLEMS)
+
+
+class RowBody(BaseModel):
+    """The values of one moment."""
+
+    time: str = Field(description="ISO 8601; UTC unless it says otherwise.")
+    values: dict[str, float | None] = Field(description="By variable; null is missing.")
+
+
+class RejectionAnswer(BaseModel):
+    """A row that was not stored."""
+
+    index: int
+    reason: str
+
+
+class ReceiptAnswer(BaseModel):
+    """What became of the rows; all that is not rejected is on the disk."""
+
+    accepted: int
+    duplicates: int
+    late: int
+    rejected: list[RejectionAnswer]
+
+
+_SMALL = 1 << 18
+_EXAMPLE = {"rows": [{"time": "2026-05-01T12:00:00Z", "values": {"flow": 3.2, "level": None}}]}
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "anyOf": [
+                        {
+                            "type": "object",
+                            "required": ["rows"],
+                            "properties": {
+                                "rows": {"type": "array", "items": RowBody.model_json_schema()}
+                            },
+                        },
+                        RowBody.model_json_schema(),
+                    ]
+                },
+                "example": _EXAMPLE,
+            },
+            "application/x-ndjson": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+@router.post(
+    "/sources/{source}/rows",
+    response_model=ReceiptAnswer,
+    openapi_extra=_BODY,
+    summary="Send rows",
+)
+async def send_rows(source: str, request: Request, service: ServiceHere) -> Receipt:
+    """Store rows, or one row alone. Sending one again is harmless: it counts as a duplicate.
+
+    The answer comes when the rows are on the disk; scoring follows by itself.
+    """
+    service.sources.get(source)
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+    if kind == "application/json":
+        body = await request.body()
+        few = len(body) < _SMALL
+        rows = read_rows(body) if few else await run_in_threadpool(read_rows, body)
+        return await service.accept(source, rows)
+    if kind not in {"application/x-ndjson", "application/jsonl", "application/ndjson"}:
+        raise HTTPException(415, "send application/json or application/x-ndjson")
+    receipts, offset = [], 0
+    async for rows in ndjson_rows(request):
+        receipts.append((offset, await service.accept(source, rows)))
+        offset += len(rows)
+    return _together(receipts)
+
+
+def _together(receipts: list[tuple[int, Receipt]]) -> Receipt:
+    return Receipt(
+        accepted=sum(receipt.accepted for _, receipt in receipts),
+        duplicates=sum(receipt.duplicates for _, receipt in receipts),
+        late=sum(receipt.late for _, receipt in receipts),
+        rejected=tuple(
+            type(one)(offset + one.index, one.reason)
+            for offset, receipt in receipts
+            for one in receipt.rejected
+        ),
+    )

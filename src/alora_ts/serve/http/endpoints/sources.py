@@ -1,0 +1,122 @@
+"""Sources, their readings and their lines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel
+
+from alora_ts.errors import DataError
+from alora_ts.serve.http.describe import show_readings
+from alora_ts.serve.http.endpoints.common import (
+    PROBLEMS,
+    CursorQuery,
+    EndQuery,
+    LimitQuery,
+    ModelChoice,
+    ServiceHere,
+    StartQuery,
+    answer,
+    optional_moment,
+    read_cursor,
+)
+from alora_ts.serve.operate.overview import show_source, show_sources
+from alora_ts.serve.rows.chart_series import read_series
+from alora_ts.serve.store.rows import read_readings
+from alora_ts.serve.times import from_micros
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["sources"], responses=PROBLEMS)
+_FOREVER = 2**62
+
+
+class SourceAnswer(BaseModel):
+    """A source as it is now."""
+
+    name: str
+    model_id: str
+    variables: list[str]
+    rows: int
+    first_time: str | None
+    last_time: str | None
+    score: float | None
+    threshold: float
+    state: Literal["ok", "alarm", "warm-up", "silent", "waiting"]
+    open_incidents: int
+    trouble: str | None
+
+
+@router.get("/sources", response_model=list[SourceAnswer], summary="List the sources")
+def list_sources(service: ServiceHere) -> list[dict[str, Any]]:
+    """Every source with its state."""
+    return show_sources(service)
+
+
+@router.get("/sources/{source}", response_model=SourceAnswer, summary="One source")
+def get_source(source: str, service: ServiceHere) -> dict[str, Any]:
+    """One source with its state."""
+    return show_source(service, service.sources.get(source))
+
+
+@router.get("/sources/{source}/readings", summary="Readings")
+def list_readings(
+    *,
+    source: str,
+    service: ServiceHere,
+    start: StartQuery = None,
+    end: EndQuery = None,
+    limit: LimitQuery = 100,
+    cursor: CursorQuery = None,
+) -> Response:
+    """Readings with their rows in order of time; `next` is the cursor of the page after."""
+    known = service.sources.get(source)
+    place = read_cursor(cursor)
+    begin = optional_moment(start, -_FOREVER) if place is None else place[0]
+    with service.store.reading() as connection:
+        found = read_readings(
+            connection,
+            known.id,
+            start=begin,
+            end=optional_moment(end, _FOREVER),
+            limit=limit + 1,
+        )
+    page = list(found[:limit])
+    following = f"{found[limit].time_us}." if len(found) > limit else None
+    return answer({"items": show_readings(page, known.variables), "next": following})
+
+
+@router.get("/sources/{source}/series", summary="Lines for a chart")
+def get_series(
+    *,
+    source: str,
+    service: ServiceHere,
+    start: StartQuery = None,
+    end: EndQuery = None,
+    points: Annotated[int, Query(ge=10, le=20_000)] = 1000,
+    signals: Annotated[
+        list[str] | None, Query(description="Name of a signal; repeatable.", max_length=1000)
+    ] = None,
+) -> Response:
+    """Score, signals and expectations, down-sampled so that no extreme is lost."""
+    known = service.sources.get(source)
+    begin = optional_moment(start, known.first or 0)
+    stop = optional_moment(end, (known.newest or 0) + 1)
+    if stop < begin:
+        raise DataError("`end` lies before `start`; exchange them")
+    names = list(dict.fromkeys(signals or []))
+    lines = read_series(service.store, known, start=begin, end=stop, points=points, signals=names)
+    return answer({"start": from_micros(begin), "end": from_micros(stop), **lines})
+
+
+@router.post("/sources/{source}/activate", response_model=SourceAnswer, summary="Use a model")
+def activate_model(source: str, choice: ModelChoice, service: ServiceHere) -> dict[str, Any]:
+    """Let a source, known or new, use a model from its next row on."""
+    return show_source(service, service.registry.activate(source, choice.model_id))
+
+
+@router.post("/sources/{source}/rollback", response_model=SourceAnswer, summary="Go back")
+def roll_back(source: str, service: ServiceHere) -> dict[str, Any]:
+    """Let a source return to the model it used before."""
+    return show_source(service, service.registry.roll_back(source))

@@ -1,0 +1,1 @@
+"""What becomes of alarms: incidents, their updates, silences, feedback and spread."""

@@ -1,0 +1,147 @@
+"""What becomes of incidents in one step, and which of it people hear."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from alora_ts.serve.http.describe import show_incident
+from alora_ts.serve.incidents.tracker import Tracker, Trail
+from alora_ts.serve.notify.interface import EventKind
+from alora_ts.serve.store.record import Record
+
+__all__ = ["Change", "Changes", "new_incident_id"]
+
+
+def new_incident_id() -> str:
+    """An id that says nothing."""
+    return f"i_{secrets.token_hex(8)}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """An incident as it is now.
+
+    Attributes
+    ----------
+    record : dict
+        For the store.
+    names : tuple of str
+        What to call it on the page, in order: opened, updated, closed or withdrawn.
+    told : tuple of str
+        What to tell the channels; not every new row of an incident is worth a message.
+    """
+
+    record: dict[str, Any]
+    names: tuple[str, ...]
+    told: tuple[EventKind, ...]
+
+    def shown(self, source: str) -> dict[str, Any]:
+        """As JSON."""
+        return show_incident(self.record, source)
+
+
+class Changes:
+    """Gives trails the ids of the incidents they continue.
+
+    Parameters
+    ----------
+    source_id : int
+    model_id : str
+    before : record or None
+        The incident that may go on.
+    after : sequence of records
+        Incidents found earlier in the rows about to be scored again; one that is found again
+        keeps its id and what people said of it, the others are withdrawn.
+    tracker : Tracker
+        Has seen the rows before.
+    """
+
+    def __init__(
+        self,
+        *,
+        source_id: int,
+        model_id: str,
+        before: Record | None,
+        after: Sequence[Record],
+        tracker: Tracker,
+    ) -> None:
+        self._source_id = source_id
+        self._model_id = model_id
+        self._earlier = {record.id: record._asdict() for record in after}
+        self._known: dict[str, dict[str, Any]] = {}
+        self._touched: dict[str, Trail] = {}
+        self._begun: set[str] = set()
+        self._ended: list[Change] = []
+        if before is None:
+            return
+        trail = tracker.trail
+        if trail is not None and trail.start == before.start_us:
+            trail.key = before.id
+            self._known[before.id] = before._asdict()
+        elif before.state == "open":
+            closed = before._asdict() | {"state": "closed"}
+            self._ended.append(Change(closed, ("closed",), ("closed",)))
+
+    def note(self, trail: Trail) -> None:
+        """A trail that is an incident began, went on or ended."""
+        if trail.key is None:
+            trail.key = self._again(trail) or self._new()
+        self._touched[trail.key] = trail
+
+    def _new(self) -> str:
+        key = new_incident_id()
+        self._begun.add(key)
+        return key
+
+    def _again(self, trail: Trail) -> str | None:
+        for key, record in list(self._earlier.items()):
+            # It may begin a little earlier or later than it did without the late rows.
+            if record["start_us"] <= trail.end and record["end_us"] >= trail.start:
+                self._known[key] = self._earlier.pop(key)
+                return str(key)
+        return None
+
+    def take(self) -> list[Change]:
+        """All changes since the last call."""
+        changes, self._ended = self._ended, []
+        for key, trail in self._touched.items():
+            known = self._known.get(key)
+            record = {
+                "id": key,
+                "source_id": self._source_id,
+                "model_id": self._model_id,
+                "verdict": None if known is None else known["verdict"],
+                **trail.record(),
+            }
+            told: list[EventKind] = []
+            if key in self._begun:
+                told.append("opened")
+            elif known is not None and known["severity"] != record["severity"]:
+                told.append("updated")
+            if not trail.open and (known is None or known["state"] == "open"):
+                told.append("closed")
+            names = ["opened"] if key in self._begun else []
+            if not trail.open:
+                names.append("closed")
+            changes.append(Change(record, tuple(names) or ("updated",), tuple(told)))
+            self._known[key] = record
+            if not trail.open:
+                del self._known[key]
+        self._touched, self._begun = {}, set()
+        return changes
+
+    def withdraw(self) -> list[Change]:
+        """Incidents that were not found again."""
+        gone = [
+            Change(
+                record | {"state": "withdrawn"},
+                ("withdrawn",),
+                ("closed",) * (record["state"] == "open"),
+            )
+            for record in self._earlier.values()
+        ]
+        self._earlier = {}
+        return gone

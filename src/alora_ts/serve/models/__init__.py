@@ -1,0 +1,1 @@
+"""Models: kept, loaded, fitted, compared, and the alarm levels they bring."""

@@ -1,0 +1,60 @@
+"""The drift of a source, from what is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alora_ts.serve.models.drift import show_drift
+from alora_ts.serve.scoring.source import Source
+from alora_ts.serve.service import Service
+from alora_ts.serve.store.recent import count_since, scored_rows
+from alora_ts.serve.store.sources import active_model
+from alora_ts.serve.times import from_micros
+
+__all__ = ["FEWEST", "report_drift"]
+
+FEWEST = 200
+
+
+def report_drift(service: Service, source: Source) -> dict[str, Any]:
+    """Compare the newest rows with the first that the active model saw.
+
+    Half of its rows go to each side, at most ``drift_rows``; with fewer than 200 on a side there
+    is nothing to say yet.
+    """
+    fitted = service.models.get(source.model_id).model_
+    with service.store.reading() as connection:
+        active = active_model(connection, source.id)
+        arrived = 0 if active is None else active.at_us
+        rows = min(service.settings.drift_rows, count_since(connection, source.id, arrived) // 2)
+        if rows < FEWEST:
+            return {
+                "inputs": [],
+                "score": {"statistic": None, "level": "ok"},
+                "since": None,
+                "rows": rows,
+                "advice": f"too few rows under the active model: {2 * FEWEST} are needed",
+            }
+        first, last = (
+            scored_rows(
+                connection,
+                source.id,
+                len(source.variables),
+                arrived=arrived,
+                limit=rows,
+                newest=newest,
+            )
+            for newest in (False, True)
+        )
+    columns = [source.variables.index(name) for name in source.wanted]
+    standardiser = fitted.preparation.standardiser
+    shown = show_drift(
+        variables=source.wanted,
+        reference=first.values[:, columns],
+        recent=last.values[:, columns],
+        reference_score=first.raw,
+        recent_score=last.raw,
+        center=standardiser.center,
+        scale=standardiser.scale,
+    )
+    return {**shown, "since": from_micros(int(first.times[0])), "rows": rows}

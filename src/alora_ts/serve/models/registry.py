@@ -1,0 +1,206 @@
+"""Models and which source uses which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from alora_ts.errors import ArtifactError
+from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
+from alora_ts.serve.models.levels import effective_threshold
+from alora_ts.serve.problems import ConflictError
+from alora_ts.serve.scoring.source import Source, Sources, check_source_name
+from alora_ts.serve.store.models import save_model
+from alora_ts.serve.store.rows import count_rows, first_time, last_arrival, newest_time
+from alora_ts.serve.store.sources import (
+    activate,
+    active_model,
+    add_source,
+    all_sources,
+    roll_back,
+    set_variables,
+    was_activated,
+)
+from alora_ts.serve.store.store import Store
+
+__all__ = ["Registry"]
+
+_ROWS_IN_BUCKET = 256
+_UNTIMED_STEP = 1.0
+
+
+class Registry:
+    """Brings models in and lets sources use them.
+
+    Parameters
+    ----------
+    store : Store
+    models : LoadedModels
+    sources : Sources
+    feedback_limit : callable giving float
+    changed : callable
+        Called with a source whose model or alarm level has changed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        models: LoadedModels,
+        sources: Sources,
+        *,
+        feedback_limit: Callable[[], float],
+        changed: Callable[[Source], None],
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._sources = sources
+        self._feedback_limit = feedback_limit
+        self._changed = changed
+
+    def load(self) -> None:
+        """Take up the sources that the store knows."""
+        with self._store.reading() as connection:
+            for record in all_sources(connection):
+                active = active_model(connection, record.id)
+                if active is None:
+                    continue
+                model = self._models.get(active.model_id)
+                self._sources.add(
+                    Source(
+                        id=record.id,
+                        name=record.name,
+                        variables=tuple(record.variables),
+                        model_id=active.model_id,
+                        wanted=model.model_.preparation.variables,
+                        bucket_us=record.bucket_us,
+                        newest=newest_time(connection, record.id),
+                        arrived=last_arrival(connection, record.id),
+                        first=first_time(connection, record.id),
+                        rows=count_rows(connection, record.id),
+                        threshold=self._threshold(connection, record.id, active.model_id),
+                    )
+                )
+
+    def import_file(self, name: str, path: Path) -> None:
+        """Let a source begin with a model file that the operator named.
+
+        A file that the source has used before changes nothing: another model may have been
+        activated since, and a restart must not undo that.
+        """
+        try:
+            file = path.read_bytes()
+        except OSError as error:
+            raise ArtifactError(f"cannot read the model {path}: {error.strerror}") from error
+        try:
+            key = self.add(file, name=path.stem, origin="file")
+        except ArtifactError as error:
+            raise ArtifactError(str(error).replace("the file", str(path))) from error
+        known = {source.name: source for source in self._sources.all()}
+        if name in known:
+            with self._store.reading() as connection:
+                if was_activated(connection, known[name].id, key):
+                    return
+        self.activate(name, key)
+
+    def add(self, file: bytes, *, name: str, origin: str) -> str:
+        """Check a model file and keep it; gives its id."""
+        card = describe_model(read_model(file))
+        return self._store.writer.run(
+            lambda connection: save_model(
+                connection, name=name, origin=origin, card=card, file=file
+            )
+        )
+
+    def activate(self, name: str, model_id: str) -> Source:
+        """Let a source, known or new, use a model from its next row on."""
+        model = self._models.get(model_id)
+        wanted = model.model_.preparation.variables
+        known = {source.name: source for source in self._sources.all()}.get(name)
+        if known is None:
+            return self._make(check_source_name(name), model_id, wanted)
+        variables = (*known.variables, *(v for v in wanted if v not in known.variables))
+
+        def write(connection: Connection) -> float:
+            if variables != known.variables:
+                set_variables(connection, known.id, variables)
+            activate(connection, known.id, model_id)
+            return self._threshold(connection, known.id, model_id)
+
+        self._take_up(known, variables, model_id, wanted, self._store.writer.run(write))
+        return known
+
+    def roll_back(self, name: str) -> Source:
+        """Let a source return to the model it used before."""
+        source = self._sources.get(name)
+
+        def write(connection: Connection) -> tuple[str, float]:
+            model_id = roll_back(connection, source.id)
+            if model_id is None:
+                raise ConflictError(f"the source {name!r} has no earlier model to return to")
+            return model_id, self._threshold(connection, source.id, model_id)
+
+        model_id, threshold = self._store.writer.run(write)
+        wanted = self._models.get(model_id).model_.preparation.variables
+        self._take_up(source, source.variables, model_id, wanted, threshold)
+        return source
+
+    def refresh_threshold(self, source: Source) -> float:
+        """Bring a source's alarm level in step with verdicts and recalibrations."""
+        with self._store.reading() as connection:
+            source.threshold = self._threshold(connection, source.id, source.model_id)
+        self._changed(source)
+        return source.threshold
+
+    def own_threshold(self, source: Source) -> float:
+        """The alarm level a source's model was fitted with."""
+        return self._models.get(source.model_id).model_.calibration.threshold.value
+
+    def _threshold(self, connection: Connection, source: int, model_id: str) -> float:
+        own = self._models.get(model_id).model_.calibration.threshold.value
+        return effective_threshold(
+            connection, source, model_id, own=own, limit=self._feedback_limit()
+        )
+
+    def _make(self, name: str, model_id: str, wanted: tuple[str, ...]) -> Source:
+        model = self._models.get(model_id).model_
+        timed = model.preparation.fitted.time == "datetime"
+        step = (model.preparation.step if timed else None) or _UNTIMED_STEP
+        bucket = max(1, round(step * _ROWS_IN_BUCKET * 1e6))
+
+        def write(connection: Connection) -> int:
+            number = add_source(connection, name, wanted, bucket)
+            activate(connection, number, model_id)
+            return number
+
+        source = Source(
+            id=self._store.writer.run(write),
+            name=name,
+            variables=wanted,
+            model_id=model_id,
+            wanted=wanted,
+            bucket_us=bucket,
+            newest=None,
+            first=None,
+            rows=0,
+            threshold=model.calibration.threshold.value,
+        )
+        self._sources.add(source)
+        self._changed(source)
+        return source
+
+    def _take_up(
+        self,
+        source: Source,
+        variables: tuple[str, ...],
+        model_id: str,
+        wanted: tuple[str, ...],
+        threshold: float,
+    ) -> None:
+        source.variables = variables
+        source.model_id = model_id
+        source.wanted = wanted
+        source.threshold = threshold
+        source.reload = True
+        self._changed(source)

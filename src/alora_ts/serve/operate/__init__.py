@@ -1,0 +1,1 @@
+"""What an operator sees and what runs beside the requests."""

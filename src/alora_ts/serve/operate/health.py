@@ -1,0 +1,53 @@
+"""How the service is, for people and for probes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from alora_ts.serve.service import Service
+from alora_ts.serve.store.outbox import count_dead
+from alora_ts.serve.times import now_micros
+from alora_ts.version import __version__
+
+__all__ = ["is_ready", "show_health"]
+
+
+def show_health(service: Service) -> dict[str, Any]:
+    """What the health page shows."""
+    with service.store.reading() as connection:
+        dead = count_dead(connection)
+    return {
+        "version": __version__,
+        "uptime": (now_micros() - service.started) / 1e6,
+        "store": {
+            "kind": service.store.kind,
+            "name": service.store.name,
+            "bytes": service.store.size(),
+        },
+        "queues": {
+            "writes": service.store.writer.waiting(),
+            "sources_to_score": service.crew.waiting(),
+            "listeners": service.bus.listeners,
+        },
+        "counters": dict(service.metrics.counters),
+        "rejected": dict(service.metrics.rejected),
+        "connectors": [asdict(connector.status()) for connector in service.tasks.connectors],
+        "troubles": dict(service.crew.troubles),
+        "settings_error": service.settings_error,
+        "dead_letters": dead,
+    }
+
+
+def is_ready(service: Service) -> str | None:
+    """None when rows can be taken; otherwise what is in the way."""
+    try:
+        with service.store.reading() as connection:
+            connection.execute(text("SELECT 1"))
+        service.store.writer.submit(lambda c: c.execute(text("SELECT 1")) and None).result(5)
+    except (SQLAlchemyError, TimeoutError) as error:
+        return f"the store does not answer ({type(error).__name__})"
+    return None

@@ -1,0 +1,1 @@
+"""Rows on their way in and out: checked, stored, read back, drawn."""

@@ -1,0 +1,172 @@
+"""Rows in: checked, stored once, acknowledged when they are on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from alora_ts.serve.operate.metrics import Metrics
+from alora_ts.serve.rows.interface import Receipt, Rejection, Row
+from alora_ts.serve.rows.values import RowError, read_values
+from alora_ts.serve.scoring.source import Source, Sources
+from alora_ts.serve.store.cells import pack_cells
+from alora_ts.serve.store.rows import insert_rows, known_times
+from alora_ts.serve.store.sources import note_late
+from alora_ts.serve.store.store import Store
+from alora_ts.serve.times import from_micros, now_micros
+
+__all__ = ["Ingest"]
+
+_FEW = 500
+_EARLIEST = 0  # 1970: older times are clocks that were never set
+
+
+@dataclass
+class _Batch:
+    """Rows of one call on their way into the store."""
+
+    source: Source
+    rows: list[tuple[int, int, bytes]] = field(default_factory=list)  # index, time, cells
+    rejected: list[tuple[int, str, str]] = field(default_factory=list)  # index, code, message
+    duplicates: int = 0
+    late: int = 0
+    fresh: list[tuple[int, bytes]] = field(default_factory=list)
+
+
+class Ingest:
+    """Takes rows for any source.
+
+    Parameters
+    ----------
+    store : Store
+    sources : Sources
+    metrics : Metrics
+    late_limit : callable giving float
+        Seconds that a row may be older than the newest of its source.
+    future_limit : callable giving float
+        Seconds that a row may be ahead of this machine's clock.
+    wake : callable
+        Called with the source once rows are stored.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        sources: Sources,
+        metrics: Metrics,
+        *,
+        late_limit: Callable[[], float],
+        future_limit: Callable[[], float],
+        wake: Callable[[Source], None],
+    ) -> None:
+        self._store = store
+        self._sources = sources
+        self._metrics = metrics
+        self._late_limit = late_limit
+        self._future_limit = future_limit
+        self._wake = wake
+
+    async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
+        """Store rows; they are durable when this returns.
+
+        Parameters
+        ----------
+        source : str
+        rows : sequence of Row
+            What could not even be read as a row stands there as the error that says why.
+
+        Returns
+        -------
+        Receipt
+        """
+        known = self._sources.get(source)
+        if len(rows) > _FEW:
+            # Long enough to hold up other requests.
+            batch = await asyncio.to_thread(self._check, known, rows)
+        else:
+            batch = self._check(known, rows)
+        if batch.rows:
+            write = self._store.writer.submit(lambda c: self._write(c, batch), self._written)
+            await asyncio.wrap_future(write)
+        receipt = Receipt(
+            accepted=len(batch.fresh),
+            duplicates=batch.duplicates,
+            late=batch.late,
+            rejected=tuple(Rejection(index, why) for index, _, why in sorted(batch.rejected)),
+        )
+        self._metrics.received(batch.source.name, receipt, [code for _, code, _ in batch.rejected])
+        return receipt
+
+    def _check(self, source: Source, rows: Sequence[Row | RowError]) -> _Batch:
+        batch = _Batch(source)
+        places = {name: place for place, name in enumerate(source.variables)}
+        latest = now_micros() + int(self._future_limit() * 1e6)
+        for index, row in enumerate(rows):
+            try:
+                if isinstance(row, RowError):
+                    raise row
+                if row.time > latest:
+                    raise RowError(
+                        "future",
+                        f"the time {from_micros(min(row.time, 2**57))} lies ahead of this "
+                        f"machine's clock by more than {self._future_limit():g} s; set the "
+                        "sender's clock or raise future_limit",
+                    )
+                if row.time < _EARLIEST:
+                    raise RowError("bad-time", "the time lies before 1970")
+                cells = pack_cells(read_values(row.values, places, source.wanted))
+                batch.rows.append((index, row.time, cells))
+            except RowError as error:
+                batch.rejected.append((index, error.code, str(error)))
+        return batch
+
+    def _write(self, connection: Connection, batch: _Batch) -> _Batch:
+        source = batch.source
+        newest = source.newest
+        seen: set[int] = set()
+        if newest is not None:
+            old = [time for _, time, _ in batch.rows if time <= newest]
+            seen = known_times(connection, source.id, old)
+        limit = int(self._late_limit() * 1e6)
+        for index, time, cells in batch.rows:
+            if time in seen:
+                batch.duplicates += 1
+                continue
+            if newest is not None and time < newest - limit:
+                batch.rejected.append(
+                    (
+                        index,
+                        "too-late",
+                        f"the time {from_micros(time)} is more than {limit / 1e6:g} s older than "
+                        "the newest row of the source; raise late_limit to take it",
+                    )
+                )
+                continue
+            seen.add(time)
+            batch.fresh.append((time, cells))
+            if newest is not None and time < newest:
+                batch.late += 1
+        if not batch.fresh:
+            return batch
+        insert_rows(connection, source.id, batch.fresh, now_micros())
+        times = [time for time, _ in batch.fresh]
+        if newest is not None and min(times) < newest:
+            note_late(connection, source.id, min(times))
+        # At once, because the next rows may come in the same transaction. Should it fail, a time
+        # that is too high only makes later rows be looked up needlessly.
+        source.newest = max(times) if newest is None else max(newest, *times)
+        return batch
+
+    def _written(self, batch: _Batch) -> None:
+        """Bring memory in step with the store; on the writer's thread, after the commit."""
+        if not batch.fresh:
+            return
+        source = batch.source
+        times = [time for time, _ in batch.fresh]
+        source.rows += len(times)
+        source.arrived = now_micros()
+        source.first = min(times) if source.first is None else min(source.first, *times)
+        self._wake(source)

@@ -1,0 +1,298 @@
+"""Scores the rows of one source, in order, and writes what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from alora_ts.diagnosis import Reading
+from alora_ts.model.stream import Stream
+from alora_ts.serve.incidents.tracker import Moment, Tracker
+from alora_ts.serve.incidents.updates import Change, Changes
+from alora_ts.serve.models.cache import LoadedModels
+from alora_ts.serve.scoring.recent_rows import Past
+from alora_ts.serve.scoring.restore import held_rows, push_time, replay
+from alora_ts.serve.scoring.source import Source
+from alora_ts.serve.store.cells import pack_detail, unpack_cells, unpack_detail
+from alora_ts.serve.store.incidents import incidents_from, last_incident_before, save_incident
+from alora_ts.serve.store.outbox import post
+from alora_ts.serve.store.rows import (
+    RowBlock,
+    raw_scores_before,
+    read_readings,
+    rows_from,
+    save_readings,
+)
+from alora_ts.serve.store.sources import active_model, scored_until, scoring_state
+from alora_ts.serve.store.store import Store
+from alora_ts.serve.store.summaries import refresh_summary
+from alora_ts.serve.times import now_micros
+
+__all__ = ["Scored", "Scorer"]
+
+_AT_ONCE = 256
+
+
+@dataclass
+class Scored:
+    """What one step found.
+
+    Attributes
+    ----------
+    block : RowBlock
+    changes : list of Change
+        Incidents that began, changed, ended or were withdrawn.
+    last : Reading
+        Of the last row, its score by the source's own threshold.
+    score : float
+    latencies : list of float
+        Seconds from each row's arrival to its stored reading.
+    """
+
+    block: RowBlock
+    last: Reading
+    score: float
+    changes: list[Change] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+
+
+class Scorer:
+    """Follows one source; never used by two threads at once.
+
+    Parameters
+    ----------
+    store : Store
+    models : LoadedModels
+    source : Source
+    channels : callable giving names
+        Who is told about incidents.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        models: LoadedModels,
+        source: Source,
+        channels: Callable[[], Sequence[str]],
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._source = source
+        self._channels = channels
+        self._stream: Stream | None = None
+        self._next = 0
+        self._bucket: int | None = None
+
+    def step(self) -> Scored | None:
+        """Score the next rows and store the readings; None when there is nothing to do."""
+        source = self._source
+        with self._store.reading() as connection:
+            start, late_count = scoring_state(connection, source.id)
+            if self._stream is None or source.reload or start < self._next:
+                self._begin(connection, start)
+            block = rows_from(
+                connection, source.id, len(self._places), start=self._next, limit=_AT_ONCE
+            )
+        if len(block) == 0:
+            return None
+        try:
+            readings = self._push(block)
+            scored, records = self._judge(block, readings)
+            if len(block) < _AT_ONCE:
+                scored.changes += self._changes.withdraw()
+            self._commit(scored, records, late_count)
+        except BaseException:
+            # Stream and tracker have moved on while the store has not: begin again from there.
+            self._stream = None
+            raise
+        return scored
+
+    def _begin(self, connection: Connection, start: int) -> None:
+        """Bring stream and tracker into the state they had before ``start``."""
+        source = self._source
+        source.reload = False
+        self._model = self._models.get(source.model_id)
+        self._model_id = source.model_id
+        fitted = self._model.model_
+        self._places = source.variables
+        self._variables = fitted.preparation.variables
+        self._columns = np.array([self._places.index(name) for name in self._variables])
+        self._stream, block = replay(
+            connection, self._model, source.id, len(self._places), self._columns, until=start
+        )
+        self._stream.follow_from(self._raw_scores(connection, start))
+        self._next = start
+        self._bucket = self._bucket_of(int(block.times[-1])) if len(block) else None
+        options = fitted.options
+        self._tracker = Tracker(
+            self._variables,
+            fitted.preparation.standardiser.scale,
+            merge=fitted.window // 2 if options.merge is None else options.merge,
+            minimum=options.minimum,
+        )
+        since = int(block.times[0]) if len(block) else start
+        before = last_incident_before(connection, source.id, start)
+        if before is not None and (before.state == "open" or before.end_us >= since):
+            since = min(since, before.start_us)
+        else:
+            before = None
+        self._follow(connection, since, start)
+        self._changes = Changes(
+            source_id=source.id,
+            model_id=source.model_id,
+            before=before,
+            after=incidents_from(connection, source.id, start),
+            tracker=self._tracker,
+        )
+
+    def _follow(self, connection: Connection, since: int, start: int) -> None:
+        """Let the tracker see the readings from ``since`` until ``start`` again."""
+        source, d = self._source.id, len(self._places)
+        before = held_rows(
+            connection,
+            self._model,
+            source,
+            d,
+            self._columns,
+            until=since,
+            limit=self._model.model_.window - 1,
+        )
+        self._past = Past(self._model, before)
+        past = read_readings(connection, source, start=since, end=start)
+        values = unpack_cells([row.cells for row in past], d)[:, self._columns]
+        parts = unpack_detail([row.detail for row in past], d)
+        expected, _, localization = (np.nan_to_num(part[:, self._columns]) for part in parts)
+        times = np.fromiter((row.time_us for row in past), np.int64, len(past))
+        alarms = np.fromiter((row.score > 1 and not row.warm_up for row in past), bool, len(past))
+        origins = self._origins(times, values, alarms)
+        for at, row in enumerate(past):
+            self._tracker.add(
+                Moment(
+                    row.time_us,
+                    row.score,
+                    row.raw / row.drift,
+                    row.warm_up,
+                    localization[at],
+                    values[at],
+                    expected[at],
+                    next(origins) if alarms[at] else None,
+                )
+            )
+
+    def _origins(
+        self, times: NDArray[np.int64], values: NDArray[np.float64], alarms: NDArray[np.bool_]
+    ) -> Iterator[NDArray[np.float64] | None]:
+        """The origin scores of the rows that alarm."""
+        found = self._past.origins(times, values, alarms)
+        return iter([None] * int(alarms.sum()) if found is None else found)
+
+    def _raw_scores(self, connection: Connection, start: int) -> list[float]:
+        """What the active model said of the last rows; another model's scores are no measure."""
+        active = active_model(connection, self._source.id)
+        return raw_scores_before(
+            connection,
+            self._source.id,
+            end=start,
+            arrived=0 if active is None else active.at_us,
+            limit=self._model.model_.calibration.drift_memory,
+        )
+
+    def _push(self, block: RowBlock) -> list[Reading]:
+        assert self._stream is not None
+        values = block.values[:, self._columns]
+        times = [push_time(self._model, time) for time in block.times.tolist()]
+        return self._stream.push_many(values, times=times)
+
+    def _judge(
+        self, block: RowBlock, readings: list[Reading]
+    ) -> tuple[Scored, list[dict[str, Any]]]:
+        source = self._source
+        threshold = source.threshold
+        records = []
+        changes = self._changes
+        cells = block.values[:, self._columns]
+        scores = [reading.raw / (threshold * reading.drift) for reading in readings]
+        alarms = np.array(
+            [
+                score > 1 and not reading.warm_up
+                for score, reading in zip(scores, readings, strict=True)
+            ]
+        )
+        origins = self._origins(block.times, cells, alarms)
+        for time, values, score, alarm, reading in zip(
+            block.times.tolist(), cells, scores, alarms.tolist(), readings, strict=True
+        ):
+            records.append(
+                {
+                    "source_id": source.id,
+                    "time_us": time,
+                    "score": score,
+                    "raw": reading.raw,
+                    "drift": reading.drift,
+                    "rank": reading.rank,
+                    "warm_up": reading.warm_up,
+                    "detail": pack_detail(
+                        self._spread(reading.expected),
+                        self._spread(reading.error),
+                        self._spread(reading.localization),
+                    ),
+                }
+            )
+            moment = Moment(
+                time,
+                score,
+                reading.raw / reading.drift,
+                reading.warm_up,
+                reading.localization,
+                values,
+                reading.expected,
+                next(origins) if alarm else None,
+            )
+            for trail in self._tracker.add(moment):
+                changes.note(trail)
+        return Scored(block, readings[-1], scores[-1], changes.take()), records
+
+    def _spread(self, numbers: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The model's variables in the order in which the source's are stored."""
+        if len(self._places) == len(self._variables):
+            spread = np.empty(len(self._places))
+        else:
+            spread = np.full(len(self._places), np.nan)
+        spread[self._columns] = numbers
+        return spread
+
+    def _commit(self, scored: Scored, records: list[dict[str, Any]], late_count: int) -> None:
+        source, times = self._source, scored.block.times
+        last = int(times[-1])
+        touched = set(np.unique(times // source.bucket_us * source.bucket_us).tolist())
+        if self._bucket is not None:
+            touched.add(self._bucket)
+        bucket = self._bucket_of(last)
+        # The bucket of the newest row still grows.
+        finished = sorted(touched - {bucket})
+        channels = self._channels()
+
+        def write(connection: Connection) -> None:
+            save_readings(connection, records)
+            for start in finished:
+                refresh_summary(
+                    connection, source.id, len(self._places), start=start, width=source.bucket_us
+                )
+            for change in scored.changes:
+                change.record["verdict"] = save_incident(connection, change.record)
+                for kind in change.told:
+                    post(connection, channels, kind, change.shown(source.name))
+            scored_until(connection, source.id, last + 1, late_count)
+
+        self._store.writer.run(write)
+        now = now_micros()
+        scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
+        self._next, self._bucket = last + 1, bucket
+
+    def _bucket_of(self, time: int) -> int:
+        return time // self._source.bucket_us * self._source.bucket_us
