@@ -25,7 +25,7 @@ check: $(VENV)/.dev-ready
 	$(BIN)/pytest --reruns 2 --reruns-delay 2 --cov --cov-report=term:skip-covered
 
 # What an installation compiles.
-NATIVE := hatch_build.py $(wildcard src/alora_ts/native/c/*)
+NATIVE := hatch_build.py $(wildcard src/alora_ts/fast/native/c/*)
 
 # torch comes first and pinned, so that no later resolution replaces it.
 $(VENV)/.base: constraints.txt
@@ -42,4 +42,4 @@ $(VENV)/.dev-ready: $(VENV)/.base pyproject.toml $(NATIVE)
 	touch $@ $(VENV)/.demo-ready
 
 clean:
-	rm -rf $(VENV) src/alora_ts/native/kernels.so .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) src/alora_ts/fast/native/kernels.so .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,4 +1,4 @@
-"""Compiles the kernels of ``alora_ts.native`` when the package is built or installed.
+"""Compiles the kernels of ``alora_ts.fast.native`` when the package is built or installed.
 
 They are plain C without Python's headers, compiled once for each instruction set into one shared
 library; which of the copies runs is decided when it is loaded. Where there is no compiler, the
@@ -20,7 +20,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_NATIVE = Path("src/alora_ts/native")
+_NATIVE = Path("src/alora_ts/fast/native")
 _LIBRARY = _NATIVE / "kernels.so"
 _SOURCE = _NATIVE / "c/kernels.c"
 _FLAGS = ["-O3", "-std=gnu11", "-fPIC", "-fno-math-errno"]  # roots in vectors

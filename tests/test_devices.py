@@ -10,10 +10,10 @@ from alora_ts import ALoRa, load
 from alora_ts.bench.speed import wavy_rows
 from alora_ts.devices import choose_device
 from alora_ts.errors import AloraError
+from alora_ts.fast.engine import Engine
+from alora_ts.fast.threads import _granted, choose_threads, use_threads
 from alora_ts.network import ALoRaT
-from alora_ts.scoring import Engine
-from alora_ts.threads import _granted, choose_threads, use_threads
-from tests.scoring.networks import build
+from tests.fast.networks import build
 
 QUICK = {"window": 6, "pairs": 12, "heads": 2, "epochs": 1, "epoch_windows": 32}
 
@@ -39,7 +39,7 @@ def test_a_device_that_is_not_there_is_named(
 
 def test_the_way_over_a_device_gives_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     # No GPU here: the processor plays it, with every transfer done. Both in torch, to the last bit.
-    monkeypatch.setattr("alora_ts.native.library.installed", lambda: None)
+    monkeypatch.setattr("alora_ts.fast.native.library.installed", lambda: None)
     rows = wavy_rows(150, 3)
     plain = ALoRa(**QUICK).fit(rows, progress=False)
     moved: list[object] = []

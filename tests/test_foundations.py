@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from alora_ts.errors import AloraError
+from alora_ts.fast.threads import use_threads
 from alora_ts.files import write_atomically
 from alora_ts.progress import Step, reporting
-from alora_ts.threads import use_threads
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

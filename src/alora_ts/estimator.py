@@ -17,6 +17,7 @@ from alora_ts.data.align import Duplicates, OutOfOrder
 from alora_ts.data.options import PrepareOptions
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.errors import ArtifactError, NotFittedError
+from alora_ts.fast.threads import choose_threads, use_threads
 from alora_ts.learning import Callback, TrainingOptions
 from alora_ts.model.chunks import ScoredChunk, score_chunks
 from alora_ts.model.diagnose import diagnose
@@ -35,7 +36,6 @@ from alora_ts.scoring import CalibrationOptions
 from alora_ts.scoring.rules import Scoring
 from alora_ts.scoring.spectrum import RankRule
 from alora_ts.scoring.threshold import ThresholdRule
-from alora_ts.threads import choose_threads, use_threads
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 import torch
 
+from alora_ts.fast.threads import use_threads
 from alora_ts.learning import TrainingOptions
 from alora_ts.learning.descent import Descent, _parts
 from alora_ts.learning.loss import judge
-from alora_ts.threads import use_threads
-from tests.learning.test_folded import gradients
-from tests.scoring.networks import build
+from tests.fast.networks import build
+from tests.fast.test_batch import gradients
 
 
 @pytest.mark.parametrize("count", [1, 3, 32, 33, 70])

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from alora_ts.fast.engine import Engine
 from alora_ts.progress import Step
-from alora_ts.scoring import Calibration, CalibrationOptions, Engine, calibrate, choose_threshold
+from alora_ts.scoring import Calibration, CalibrationOptions, calibrate, choose_threshold
 from tests import naive
-from tests.scoring.networks import build
+from tests.fast.networks import build
 
 
 def run(values: np.ndarray, held_back_from: int, **options: object) -> Calibration:

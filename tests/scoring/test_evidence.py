@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from alora_ts.fast.engine import Engine
+from alora_ts.fast.threads import use_threads
 from alora_ts.progress import Step
-from alora_ts.scoring import Engine, gather_evidence, walk
-from alora_ts.threads import use_threads
+from alora_ts.scoring import gather_evidence, walk
 from tests import naive
-from tests.scoring.networks import build
+from tests.fast.networks import build
 
 BORDERS = {
     "one segment": [30],

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from alora_ts.errors import AloraError
-from alora_ts.scoring.rank import count_rank
+from alora_ts.fast.rank import count_rank
 from alora_ts.scoring.spectrum import choose_rank_level, singular_values
 
 

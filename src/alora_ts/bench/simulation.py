@@ -28,9 +28,9 @@ from torch import Tensor
 from torch.func import functional_call, stack_module_state
 
 from alora_ts.errors import AloraError
+from alora_ts.fast.threads import use_threads
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.progress import Progress, Report, Step, reporting
-from alora_ts.threads import use_threads
 
 __all__ = [
     "Case",

@@ -18,13 +18,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts import ALoRa, native
+from alora_ts import ALoRa
 from alora_ts.bench.surroundings import processor_name
+from alora_ts.fast import native
+from alora_ts.fast.threads import use_threads
 from alora_ts.learning import TrainingOptions
 from alora_ts.learning.descent import Descent
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.progress import Report, Step
-from alora_ts.threads import use_threads
 
 __all__ = ["CASES", "Case", "Comparison", "compare_speed", "describe_machine", "wavy_rows"]
 

@@ -67,7 +67,7 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
     from alora_ts.bench.contestant import make_contestant
     from alora_ts.bench.entities import open_entity
     from alora_ts.bench.judge import judge_detection, judge_localization
-    from alora_ts.threads import use_threads
+    from alora_ts.fast.threads import use_threads
 
     seconds: dict[str, float] = {}
 

@@ -50,9 +50,9 @@ def speed(
     """
     from alora_ts.bench.speed import compare_speed
     from alora_ts.bench.speed_growth import draw_growth, measure_growth, speed_page
+    from alora_ts.fast.threads import use_threads
     from alora_ts.files import write_atomically
     from alora_ts.progress import reporting
-    from alora_ts.threads import use_threads
 
     asked = f" --repetitions {repetitions}" + (f" --threads {threads}" if threads else "")
     with use_threads(threads), reporting(None) as report:

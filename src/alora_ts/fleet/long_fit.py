@@ -25,13 +25,13 @@ from torch.nn.parallel import DistributedDataParallel
 from alora_ts.data import as_table
 from alora_ts.errors import AloraError
 from alora_ts.estimator import ALoRa
+from alora_ts.fast.threads import use_threads
 from alora_ts.learning.descent import Descent
 from alora_ts.learning.loss import Loss
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.model.fit import fit_model
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Progress, reporting
-from alora_ts.threads import use_threads
 
 __all__ = ["SharedDescent", "fit_long"]
 

@@ -23,16 +23,16 @@ from alora_ts.data.windows import WindowPlan
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.errors import AloraError, NotFittedError
 from alora_ts.estimator import ALoRa
+from alora_ts.fast.engine import Engine as NetworkEngine
+from alora_ts.fast.threads import use_threads
 from alora_ts.fleet.engine import Engine
 from alora_ts.fleet.local import LocalEngine
 from alora_ts.fleet.memory import estimate_memory
 from alora_ts.fleet.storage import Store
 from alora_ts.model.diagnose import diagnose
 from alora_ts.progress import Progress, Report, Step, reporting
-from alora_ts.scoring import Engine as NetworkEngine
 from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.evidence import Evidence
-from alora_ts.threads import use_threads
 
 __all__ = ["diagnose_long"]
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from alora_ts.data import Preparation, Table
 from alora_ts.data.record import Part
 from alora_ts.errors import AloraError, DataError
+from alora_ts.fast.threads import use_threads
 from alora_ts.fleet.entities import Entity
 from alora_ts.fleet.settings import Settings, WarmStart, combined_digest
 from alora_ts.fleet.storage import Store, fetched
 from alora_ts.fleet.work import POOLED, read_entity
-from alora_ts.threads import use_threads
 
 __all__ = ["PoolOrder", "draw_sample", "fit_pooled"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from alora_ts.data import Table, as_table
 from alora_ts.data.write import write_table
 from alora_ts.errors import AloraError, DataError
+from alora_ts.fast.threads import use_threads
 from alora_ts.fleet.entities import Entity
 from alora_ts.fleet.names import folder_name
 from alora_ts.fleet.settings import Settings, combined_digest
 from alora_ts.fleet.status import ENTITIES, Action, Status, read_status, write_status
 from alora_ts.fleet.storage import Store, fetched
-from alora_ts.threads import use_threads
 
 if TYPE_CHECKING:
     from alora_ts.diagnosis import Diagnosis

@@ -3,7 +3,7 @@
 A batch is always cut into the same parts, whatever the number of threads, and each part is
 computed by one thread from beginning to end. So the cores never wait for each other inside a
 product, LAPACK's batched calls use all of them, and a fit gives the same weights with one thread as
-with two. What depends on the weights alone (:class:`~alora_ts.learning.folds.Folds`) is computed
+with two. What depends on the weights alone (:class:`~alora_ts.fast.folds.Folds`) is computed
 once, that of the first layer beside that of the last; the gradients of the weights come from the
 rows of all parts, several weights at once.
 """
@@ -19,14 +19,14 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from alora_ts.learning.folded import BatchRows, FoldedPart
-from alora_ts.learning.folds import Folds, fold
-from alora_ts.learning.gradients import weight_gradients
+from alora_ts.fast.batch import BatchRows, FoldedPart
+from alora_ts.fast.folds import Folds, fold
+from alora_ts.fast.gradients import weight_gradients
+from alora_ts.fast.scratch import Scratch
+from alora_ts.fast.threads import side_by_side, use_threads
 from alora_ts.learning.loss import Loss, judge, weighted_mean
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.network import ALoRaT
-from alora_ts.scratch import Scratch
-from alora_ts.threads import side_by_side, use_threads
 
 __all__ = ["Descend", "Descent"]
 

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from alora_ts.errors import TrainingError
+from alora_ts.fast.batch import encode
 from alora_ts.learning.callbacks import Callback, EpochEnd
 from alora_ts.learning.descent import Descend, Descent
-from alora_ts.learning.folded import encode
 from alora_ts.learning.loss import Loss, judge
 from alora_ts.learning.options import TrainingOptions
 from alora_ts.learning.sampling import WindowSource, shuffled_forever

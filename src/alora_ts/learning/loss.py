@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alora_ts.fast.penalty import penalise
 from alora_ts.learning.options import TrainingOptions
-from alora_ts.learning.penalty import penalise
 from alora_ts.network import Encoding, low_rank_penalty
 
 __all__ = ["Loss", "judge", "weighted_mean"]

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from alora_ts.data import Table, plan_windows
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.diagnosis.assemble import build_incidents
+from alora_ts.fast.engine import Engine
 from alora_ts.model.card import model_card
 from alora_ts.model.fitted import FittedModel
 from alora_ts.model.localize import localize_rows, origin_rows
 from alora_ts.progress import Report
-from alora_ts.scoring import Engine, gather_evidence
+from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.evidence import Evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
 

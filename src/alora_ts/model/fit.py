@@ -15,6 +15,7 @@ from alora_ts.data.options import PrepareOptions
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import learn_mechanisms
 from alora_ts.errors import AloraError, DataError, nearest
+from alora_ts.fast.engine import Engine
 from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
 from alora_ts.learning.descent import Descend
 from alora_ts.learning.sampling import WindowSource
@@ -23,7 +24,7 @@ from alora_ts.model.localize import FORMS
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.network.pairs import Correlation
 from alora_ts.progress import Report
-from alora_ts.scoring import CalibrationOptions, Engine, calibrate
+from alora_ts.scoring import CalibrationOptions, calibrate
 from alora_ts.scoring.rules import Scoring
 
 __all__ = ["FitOptions", "fit_model"]

@@ -16,9 +16,10 @@ from alora_ts.data import Preparation, PreparationReport, Prepared, Table
 from alora_ts.data.scaling import within
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import Mechanisms
+from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
-from alora_ts.scoring import Calibration, Engine
+from alora_ts.scoring import Calibration
 
 if TYPE_CHECKING:
     from torch import Tensor

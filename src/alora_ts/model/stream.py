@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from alora_ts.data import plan_windows
 from alora_ts.diagnosis import Reading
 from alora_ts.errors import DataError
+from alora_ts.fast.rank import count_rank
+from alora_ts.fast.ring import Ring
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.model.localize import localize_rows, needs_windows
-from alora_ts.scoring.rank import count_rank
-from alora_ts.scoring.ring import Ring
 
 __all__ = ["Stream"]
 

@@ -1,7 +1,6 @@
 """From a trained network to scores: rank, error, calibration; batch and stream."""
 
 from alora_ts.scoring.calibration import Calibration, CalibrationOptions, calibrate
-from alora_ts.scoring.engine import Engine
 from alora_ts.scoring.evidence import Evidence, gather_evidence, walk
 from alora_ts.scoring.rules import ScoreRule
 from alora_ts.scoring.threshold import Threshold, choose_threshold
@@ -9,7 +8,6 @@ from alora_ts.scoring.threshold import Threshold, choose_threshold
 __all__ = [
     "Calibration",
     "CalibrationOptions",
-    "Engine",
     "Evidence",
     "ScoreRule",
     "Threshold",

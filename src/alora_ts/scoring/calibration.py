@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from alora_ts.data.windows import plan_windows
 from alora_ts.errors import AloraError
+from alora_ts.fast.engine import Engine
 from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
-from alora_ts.scoring.engine import Engine
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshold

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data.windows import plan_windows
+from alora_ts.fast.engine import Engine
 from alora_ts.progress import Report
-from alora_ts.scoring.engine import Engine
 
 __all__ = ["Evidence", "gather_evidence", "walk"]
 

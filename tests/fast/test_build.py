@@ -1,0 +1,49 @@
+"""The package is built with its kernels where there is a compiler, and without them elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+def build(folder: Path, compiler: str) -> Path:
+    """A wheel of a copy of the project: the build writes into its sources."""
+    copy = folder / "project"
+    copy.mkdir()
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    ignored = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=ignored)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    command += ["-w", str(folder), str(copy)]
+    environment = {**os.environ, "CC": compiler}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
+def test_a_wheel_holds_the_kernels(tmp_path: Path) -> None:
+    wheel = build(tmp_path, str(COMPILER))
+    assert "-py3-none-" in wheel.name  # of this system, for any Python
+    assert "-any" not in wheel.name
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "alora_ts/fast/native/kernels.so" in names
+    assert "alora_ts/fast/native/c/kernels.c" in names
+
+
+@pytest.mark.slow
+def test_without_a_compiler_a_wheel_is_pure(tmp_path: Path) -> None:
+    wheel = build(tmp_path, "false")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert "alora_ts/fast/native/kernels.so" not in zipfile.ZipFile(wheel).namelist()
