@@ -39,6 +39,7 @@ def test_every_page_of_a_folder_is_in_the_navigation(site: Path) -> None:
     listed = (REPOSITORY / "mkdocs.yml").read_text()
     docs = REPOSITORY / "docs"
     pages = {str(page.relative_to(docs)) for page in docs.glob("*/*.md")}
+    pages -= {page for page in pages if page.startswith("decisions/0")}  # in their own index
     assert {page for page in pages if f": {page}" not in listed} == set()
     assert (site / "index.html").is_file()
 
