@@ -65,7 +65,8 @@ time_norm, causal
     epochs, epoch_windows, batch_size, learning_rate, gradient_clip, patience, placement, penalty
         Training, see :class:`alora_ts.learning.TrainingOptions`.
     validation_share : float
-        The last part of the training rows, held back for early stopping and for the threshold.
+        The last part of the training rows, held back for early stopping; with training rows it
+        also sets the threshold.
     contamination : float
         Share of the training windows to leave out of a second fit because the first found them
         the worst; 0 fits once.

@@ -45,6 +45,6 @@ def model_card(model: FittedModel) -> dict[str, Any]:
 
 
 def _alarms_per_day(model: FittedModel) -> float | None:
-    """Normal rows that alarm in a day, if days to come are like the held-back rows."""
+    """Normal rows that alarm in a day, if days to come are like the rows calibrated on."""
     per_day = model.preparation.rows_per_day
     return None if per_day is None else per_day * model.calibration.threshold.share

@@ -53,7 +53,9 @@ def star_terms(network: ALoRaT, windows: Tensor) -> Iterator[StarTerm]:
     Yields
     ------
     StarTerm
-        ``sum(term.time @ embedded @ term.series)`` plus :func:`constant_part` is Z^(L).
+        With E the embedded windows, ``latent = sum(term.time @ E @ term.series)`` is Z^(L) less
+        what the biases add to it, and ``latent @ decode.weight.T`` plus :func:`constant_part` is
+        the reconstruction.
 
     Examples
     --------
