@@ -77,7 +77,7 @@ def point_adjustment() -> None:
 
     figure = Figure(figsize=(10, 5.4), dpi=130, layout="constrained")
     rows = figure.subplots(3, 1, sharex=True, height_ratios=[1, 0.55, 1])
-    # The informative score is cut where its rows are told best, the random one where luck is.
+    # The informative score is cut where its rows are found best, the random one where luck is.
     for axes, score, color, chosen_by, title in (
         (rows[0], informative, GOOD, "point", "(a) an informative score"),
         (rows[2], random, LUCK, "point-adjusted", "(c) a random score, one lucky row"),

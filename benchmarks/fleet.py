@@ -1,4 +1,4 @@
-"""Fleets: the seven SMD machines at hand, cost, throughput, the driver, a lost node, warm start.
+"""Fleets: seven SMD machines, cost, throughput, the driver, a lost node, warm start.
 
     python benchmarks/fleet.py smd cost warm throughput driver loss   # or some of them
     python benchmarks/fleet.py smd --data ~/datasets             # where SMD/ is
@@ -190,7 +190,7 @@ def warm(data: str | None, *, small: bool) -> None:
 
 
 def cost(data: str | None, *, small: bool) -> None:
-    """Processor time, memory and files of one machine."""
+    """CPU time, memory and files of one machine."""
     from alora_ts.fleet import Fleet, LocalEngine
 
     with tempfile.TemporaryDirectory() as made:
@@ -214,15 +214,15 @@ def cost(data: str | None, *, small: bool) -> None:
         f"{where('cost' + ' --small' * small)} {named(small=small)}, SMD {view.entities[0].name}, "
         f"{rows:,} rows of 38 signals to judge and about as many to learn from, one thread. "
         "Loading torch is part of both.\n\n"
-        f"* fit: {fit:.0f} s of one processor, at most {fitted:.0f} MiB\n"
-        f"* detect: {detect:.0f} s of one processor ({1000 * detect / rows:.2f} ms a row), at most "
+        f"* fit: {fit:.0f} s of CPU time, at most {fitted:.0f} MiB\n"
+        f"* detect: {detect:.0f} s of CPU time ({1000 * detect / rows:.2f} ms a row), at most "
         f"{peak:.0f} MiB in either\n"
         f"* files: {size:.1f} MiB",
     )
 
 
 def children() -> float:
-    """Processor time of all processes that were started here and have ended."""
+    """CPU time of all processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

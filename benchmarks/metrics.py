@@ -3,7 +3,7 @@
     python -m benchmarks.metrics                                  # prints the table
     python -m benchmarks.metrics --out benchmarks/results/metrics.md
 
-Times are processor seconds of one thread, the best of the runs stated, so that other work on the
+Times are CPU seconds of one thread, the best of the runs stated, so that other work on the
 machine does not count. Exit code 1 when a limit is broken.
 """
 
@@ -80,7 +80,7 @@ def work(n: int) -> dict[str, Callable[[], object]]:
 
 
 def seconds(call: Callable[[], object], runs: int) -> float:
-    """Processor seconds, best of some runs."""
+    """CPU seconds, best of some runs."""
     found = []
     for _ in range(runs):
         begin = time.process_time()
@@ -156,10 +156,10 @@ def main() -> int:
         "",
         "`python -m benchmarks.metrics --out benchmarks/results/metrics.md`",
         "",
-        f"Processor seconds of one thread (best of 5 and of 3 runs); one event per 1,000 rows. "
+        f"CPU seconds of one thread (best of 5 and of 3 runs); one event per 1,000 rows. "
         f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}. "
         "Growth is bounded for the three long ones; the others are little more than one sort, "
-        "which fits the processor's cache at 100,000 rows and not at 1,000,000.",
+        "which fits the CPU's cache at 100,000 rows and not at 1,000,000.",
         "",
         "| | 100,000 rows | 1,000,000 rows | growth |",
         "|---|---:|---:|---:|",

@@ -135,7 +135,7 @@ def _record_library(seed: int, rng: np.random.Generator) -> Recording:
 
 def _draw(family: str, rng: np.random.Generator) -> _System:
     d = int(rng.integers(8, 21))
-    # Positions are shuffled, so that the order of the columns tells nothing.
+    # Positions are shuffled, so that the order of the columns shows nothing.
     order = rng.permutation(d)
     memory, noise, wave = np.zeros(d), np.zeros(d), np.zeros(d)
     causes: list[list[Edge]] = [[] for _ in range(d)]

@@ -129,7 +129,7 @@ def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
     """Fit, and say of each fault which forms named its origin."""
     model = ALoRa(seed=seed).fit(data.train, progress=False).model_
     spans = [np.arange(fault.start, fault.end) for fault in data.faults]
-    # The forms built on W_t take as long as the fit; one seed tells how they do.
+    # The forms built on W_t take as long as the fit; one seed shows how they do.
     scores = rankings(model, data, np.concatenate(spans), slow=seed == 0)
     alarm = scores.pop("score")
     outcomes = []

@@ -138,7 +138,7 @@ def run_one(variant: str, dataset: str, seed: int, entity: str, root: Path) -> d
     fitted = time.perf_counter()
     model = estimator.model_
     if model.training.stopped == "interrupted":
-        # The fit kept its best weights, but half a training is no result.
+        # The fit kept its best weights, but a partial training is not a result.
         raise KeyboardInterrupt
     table = as_table(data.test)
     _, values, borders = model.prepare(table, data.test_segments)

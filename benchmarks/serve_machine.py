@@ -9,7 +9,7 @@ __all__ = ["describe_machine"]
 
 
 def describe_machine() -> str:
-    """Processor, cores and versions in one line."""
+    """CPU, cores and versions in one line."""
     import torch
 
     from alora_ts.bench.surroundings import processor_name

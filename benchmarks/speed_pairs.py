@@ -2,7 +2,7 @@
 
     python benchmarks/speed_pairs.py            # d = 1,000, N = 100,000
 
-Processor seconds of one thread count, because other work on the machine does not touch them; exit
+CPU seconds of one thread count, because other work on the machine does not touch them; exit
 code 1 when a bound is broken.
 """
 

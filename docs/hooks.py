@@ -59,7 +59,7 @@ def _parameters(command: Any) -> list[str]:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Called by mkdocs for each rendered page: mend what docstrings look like in HTML."""
+    """Called by mkdocs for each rendered page: fix what docstrings look like in HTML."""
     # Docstrings name things as Sphinx does; here a name in code style says enough.
     html = re.sub(r":(?:class|func|meth|mod|data|attr):<code>[~.]?", "<code>", html)
     return _mend_grouped(html)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine may take any time for one example; that is no finding. CI sees the same examples
+# A busy machine may take any time for one example; that is not a failure. CI sees the same examples
 # each time, so that a change is judged by what it changed; everywhere else new ones are tried.
 settings.register_profile(
     "patient",

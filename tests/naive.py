@@ -214,11 +214,11 @@ def origin_scores(
     for j in range(d):
         surprises = []
         for t in range(lags, len(window)):
-            foretold = offset[j]
+            predicted = offset[j]
             for lag in range(1, lags + 1):
                 for i in range(d):
-                    foretold += weights[lag - 1, i, j] * window[t - lag, i]
-            surprises.append((window[t, j] - foretold) / size[j])
+                    predicted += weights[lag - 1, i, j] * window[t - lag, i]
+            surprises.append((window[t, j] - predicted) / size[j])
         m = len(surprises)
         mean = sum(surprises) / m
         variance = sum((one - mean) ** 2 for one in surprises) / m

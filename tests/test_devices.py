@@ -18,7 +18,7 @@ from tests.fast.networks import build
 QUICK = {"window": 6, "pairs": 12, "heads": 2, "epochs": 1, "epoch_windows": 32}
 
 
-def test_auto_takes_the_processor_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto").type == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -38,7 +38,7 @@ def test_a_device_that_is_not_there_is_named(
 
 
 def test_the_way_over_a_device_gives_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    # No GPU here: the processor plays it, with every transfer done. Both in torch, to the last bit.
+    # No GPU here: the CPU stands in, with every transfer done. Both in torch, to the last bit.
     monkeypatch.setattr("alora_ts.fast.native.library.installed", lambda: None)
     rows = wavy_rows(150, 3)
     plain = ALoRa(**QUICK).fit(rows, progress=False)

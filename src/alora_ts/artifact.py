@@ -58,7 +58,7 @@ def write_described(
     header: Mapping[str, Any],
     tensors: Mapping[str, Tensor],
 ) -> None:
-    """Write tensors with a description under one key of the header, whole or not at all.
+    """Write tensors with a description under one key of the header, atomically.
 
     One entry only: safetensors does not fix the order of several, and equal fits give equal bytes.
     """
@@ -82,13 +82,13 @@ def read_described(path: Path, key: str) -> tuple[dict[str, Any] | None, dict[st
 
     with safe_open(path, framework="pt") as opened:
         text = (opened.metadata() or {}).get(key)
-        # The opened file is no dict: it has keys() but cannot be iterated.
+        # The opened file is not a dict: it has keys() but cannot be iterated.
         tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     return None if text is None else json.loads(text), tensors
 
 
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> Path:
-    """Write a model file, whole or not at all."""
+    """Write a model file, atomically."""
     import torch
 
     header = {
@@ -123,12 +123,12 @@ def read_artifact(path: str | os.PathLike[str]) -> Artifact:
         header, tensors = read_described(source, _KEY)
     except (SafetensorError, json.JSONDecodeError, OSError) as error:
         raise ArtifactError(
-            f"cannot read the model {source}: it is truncated or no model file ({error}); "
+            f"cannot read the model {source}: it is truncated or not a model file ({error}); "
             "give a file written by `alora-ts fit` or ALoRa.save"
         ) from error
     if header is None:
         raise ArtifactError(
-            f"{source} is a safetensors file but no model of alora-ts; "
+            f"{source} is a safetensors file but not a model of alora-ts; "
             "give a file written by `alora-ts fit` or ALoRa.save"
         )
     found = header.get("format")

@@ -1,4 +1,4 @@
-"""Where tensors live: the processor, or a GPU where there is one."""
+"""Where tensors live: the CPU, or a GPU where there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def choose_device(name: str) -> torch.device:
     Parameters
     ----------
     name : str
-        "auto" takes a GPU where torch finds one, else the processor; "cpu", "cuda" or "cuda:1"
+        "auto" takes a GPU where torch finds one, else the CPU; "cpu", "cuda" or "cuda:1"
         name one.
 
     Returns

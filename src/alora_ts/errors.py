@@ -1,4 +1,4 @@
-"""The errors that are the caller's to mend.
+"""The errors that the caller can fix.
 
 Everything a user can cause (a bad file, a wrong column, a foreign model) raises a subclass of
 :class:`AloraError`, whose message says what was wrong, where, and what to do. The command line

@@ -111,7 +111,7 @@ time_norm, causal
     threads : int or None
         Threads for torch; None takes those it has, but no more than this process may use.
     device : str
-        "auto" trains and scores on a GPU where torch finds one, else on the processor; "cpu" and
+        "auto" trains and scores on a GPU where torch finds one, else on the CPU; "cpu" and
         "cuda" insist. The GPU path has not been run on one yet.
     seed : int
         Every random draw comes from it.

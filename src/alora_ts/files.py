@@ -15,7 +15,7 @@ __all__ = ["write_atomically"]
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name beside ``path``; rename it to ``path`` when the block succeeds.
+    """Yield a temporary name beside ``path``; rename it to ``path`` when the block succeeds.
 
     The temporary file is fsynced before the rename and removed when the block raises (an
     interrupt included), so ``path`` holds either its old content or all of the new one.

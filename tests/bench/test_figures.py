@@ -235,7 +235,7 @@ def test_what_is_missing_is_listed_and_left_out(tmp_path):
         (["--only", "score"], "no figure 'score'; did you mean 'scores'"),
         (["--format", "pgn"], "no format 'pgn'; did you mean 'png'"),
         (["--preset", "papre"], "did you mean 'paper'"),
-        (["--data", "nowhere"], "--data nowhere is no folder"),
+        (["--data", "nowhere"], "--data nowhere is not a folder"),
         (["--only", "h1", "--entity", "synthetic/typs"], "no preset 'typs'; did you mean 'types'"),
         (["no-results", "--only", "scores"], "there are no results in no-results"),
     ],

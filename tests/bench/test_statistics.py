@@ -20,7 +20,7 @@ from alora_ts.bench.statistics import (
 from alora_ts.errors import AloraError
 from tests.bench import naive_statistics as naive
 
-# A busy machine is no failure.
+# A busy machine is not a failure.
 calm = settings(max_examples=40, deadline=None)
 COARSE = st.integers(0, 5).map(lambda value: value / 4)  # many ties
 

@@ -86,7 +86,7 @@ def test_a_part_of_another_file_is_never_continued(
     assert (tmp_path / "d.bin").read_bytes() == server.files["/data.bin"]
 
 
-def test_a_part_that_is_too_long_starts_afresh(server: FileServer, tmp_path: Path) -> None:
+def test_a_part_that_is_too_long_starts_again(server: FileServer, tmp_path: Path) -> None:
     (tmp_path / ".d.bin.part").write_bytes(CONTENT + b"more")
     (tmp_path / ".d.bin.part.tag").write_text(server.etag("/data.bin"))
     get(server, tmp_path / "d.bin", digest=DIGEST)

@@ -80,7 +80,7 @@ def test_tables_that_cannot_be_used_are_refused_and_leave_nothing(tmp_path, chan
 
 
 def test_what_is_missing_is_named(tmp_path):
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         add(tmp_path / "none", root=tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no pair of tables"):
@@ -92,7 +92,7 @@ def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(DataError, match="no variable 'v7'"):
         add(folder, root=tmp_path)
     (folder / "affected.csv").write_text("start,end,variables\n290,310,v1\n")
-    with pytest.raises(DataError, match="no stretch of the 300 test rows"):
+    with pytest.raises(DataError, match="not a stretch of the 300 test rows"):
         add(folder, root=tmp_path)
     (folder / "affected.csv").unlink()
     add(folder, root=tmp_path)

@@ -67,7 +67,7 @@ def _view() -> FleetView:
             EntityView("a<b>", "diagnosed", score=2.5, rows=9, incidents=(_trouble(0, "x", "y"),)),
             EntityView("c", "diagnosed", score=0.5, rows=9, incidents=(_trouble(1, "x"),)),
             EntityView("d", "diagnosed", score=0.1, rows=9, incidents=(_trouble(70, "z"),)),
-            EntityView("e", "failed", "</script> is no number"),
+            EntityView("e", "failed", "</script> is not a number"),
             EntityView("f", "fitted", rows=9),
         )
     )

@@ -316,7 +316,7 @@ def test_bad_model_files_are_refused_in_words(model: ALoRa, tmp_path: Path) -> N
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(1)}, tmp_path / "other.alora")
-    with pytest.raises(ArtifactError, match="no model of alora-ts"):
+    with pytest.raises(ArtifactError, match="not a model of alora-ts"):
         load(tmp_path / "other.alora")
     later = good.read_bytes().replace(b'\\"format\\": 1', b'\\"format\\": 9')
     (tmp_path / "later.alora").write_bytes(later)

@@ -1,4 +1,4 @@
-"""Replays history as production would have lived it: fit, score onward, fit again."""
+"""Replays history as it would have happened in production: fit, score onward, fit again."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def parse_span(span: Span, name: str) -> tuple[int | None, float | None]:
     >>> parse_span("tomorrow", "refit_every")
     Traceback (most recent call last):
     ...
-    alora_ts.errors.DataError: refit_every='tomorrow' is no span; give rows (500) or a duration ...
+    alora_ts.errors.DataError: refit_every='tomorrow' is not a span; give rows (500) or a ...
     """
     text = str(span).strip()
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text)
@@ -53,7 +53,7 @@ def parse_span(span: Span, name: str) -> tuple[int | None, float | None]:
         if found[2] in _UNITS:
             return None, float(found[1]) * _UNITS[found[2]]
     raise DataError(
-        f"{name}={span!r} is no span; give rows (500) or a duration in "
+        f"{name}={span!r} is not a span; give rows (500) or a duration in "
         + ", ".join(f"{unit} (2{unit})" for unit in _UNITS)
     )
 

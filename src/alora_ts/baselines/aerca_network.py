@@ -109,7 +109,7 @@ class AercaNetwork(nn.Module):
         self.decoder_past = LagCoefficients(**sizes)
 
     def exogenous(self, rows: Tensor) -> Tensor:
-        """Give u of consecutive rows: (N, p) to (N − K, p)."""
+        """Return u of consecutive rows: (N, p) to (N − K, p)."""
         predicted, _ = self.encoder(lagged(rows, self.order))
         difference: Tensor = predicted - rows[self.order :]
         return difference

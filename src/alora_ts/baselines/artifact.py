@@ -91,7 +91,7 @@ def _rebuild(
 ) -> TorchDetector[Any]:
     kind = find(description["method"])
     if not issubclass(kind, TorchDetector):
-        raise ArtifactError(f"{file}: {description['method']!r} is no method that can be saved")
+        raise ArtifactError(f"{file}: {description['method']!r} is not a method that can be saved")
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in description["parameters"].items()

@@ -164,7 +164,7 @@ class DecompositionBlock(nn.Module):
         return normal
 
     def forward(self, data: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
-        """Give what is left of the data, (B, T, width), and the stable part found, (B, T, D)."""
+        """Return what is left of the data, (B, T, width), and the stable part found, (B, T, D)."""
         attended, _ = self.attend(self.mix(data, time))
         found = self.feed(attended)
         return self.norm_rest(data - found), self.stable(found)

@@ -78,7 +78,7 @@ def with_stable_part(rows: Rows, period: int) -> Rows:
     index = np.concatenate(kept)
     return Rows(
         values=np.concatenate([rows.values[index], np.concatenate(stable)], axis=1),
-        # Numbered anew: two segments around one that was left out must not become one.
+        # Renumbered: two segments around one that was left out must not become one.
         segments=np.repeat(np.arange(len(kept), dtype=np.int32), [len(part) for part in kept]),
         timestamps=None if rows.timestamps is None else rows.timestamps[index],
         answers=np.arange(len(index)),

@@ -34,7 +34,7 @@ def _widest(base: int, length: int) -> int:
 
 
 def initialise(module: nn.Module) -> None:
-    """Draw the weights of convolutions and batch norms anew."""
+    """Redraw the weights of convolutions and batch norms."""
     for part in module.modules():
         if isinstance(part, nn.Conv1d | nn.ConvTranspose1d):
             nn.init.xavier_normal_(part.weight)
@@ -112,7 +112,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Tells given from generated series.
+    """Distinguishes given from generated series.
 
     Parameters
     ----------

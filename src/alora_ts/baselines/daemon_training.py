@@ -11,7 +11,7 @@ from alora_ts.baselines.training import guard
 
 __all__ = ["AdversarialStep"]
 
-# A discriminator that is this sure teaches nothing any more and begins anew.
+# A discriminator that is this sure teaches nothing any more and is reset.
 _TOO_SURE = 5e-6
 
 

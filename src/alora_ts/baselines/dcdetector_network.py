@@ -32,7 +32,7 @@ class AssociationPair:
     prior: Tensor
 
     def normalised_prior(self) -> Tensor:
-        """Give the prior with rows that sum to 1. The series is used as it is."""
+        """Return the prior with rows that sum to 1. The series is used as it is."""
         return self.prior / self.prior.sum(-1, keepdim=True)
 
 

@@ -176,7 +176,7 @@ class Detector(ABC):
         return self._fitted_reader().variables
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  scikit-learn's name
-        """Give the parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Detector(ABC):
         Raises
         ------
         AloraError
-            When a name is no parameter of this method.
+            When a name is not a parameter of this method.
         """
         check_known(type(self), list(changes))
         for name, value in changes.items():
@@ -199,7 +199,7 @@ class Detector(ABC):
         return self
 
     def changes(self) -> dict[str, Any]:
-        """Give the parameters, but for the seed, that differ from the preset's.
+        """Return the parameters, but for the seed, that differ from the preset's.
 
         Results that carry a preset's name show these beside it.
         """
@@ -260,7 +260,7 @@ class Detector(ABC):
 
 
 def clone(detector: AnyDetector) -> AnyDetector:
-    """Give an unfitted detector with the same parameters.
+    """Return an unfitted detector with the same parameters.
 
     Examples
     --------

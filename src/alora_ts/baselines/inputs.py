@@ -64,7 +64,7 @@ class Rows:
         return len(self.values)
 
     def cut(self, start: int, stop: int) -> Rows:
-        """Give a stretch of the rows, such as the first 80 %.
+        """Return a stretch of the rows, such as the first 80 %.
 
         Examples
         --------
@@ -137,7 +137,7 @@ class InputReader:
         return replace(rows, values=self._range.apply(rows.values))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what was learned in a form JSON can hold."""
+        """Return what was learned in a form JSON can hold."""
         learned = None
         if self._range is not None:
             learned = [self._range.offset.tolist(), self._range.factor.tolist()]

@@ -111,7 +111,7 @@ class ConvolutionalVAE(nn.Module):
         return FusionOutput(mean, std, divergence)
 
     def kernels(self) -> Iterator[Tensor]:
-        """Give the weights that are kept small."""
+        """Return the weights that are kept small."""
         for convolution in (*self.down, *self.up):
             assert isinstance(convolution.weight, Tensor)
             yield convolution.weight
@@ -182,7 +182,7 @@ class InterFusionNetwork(nn.Module):
         return FusionOutput(mean, std, divergence)
 
     def kernels(self) -> Iterator[Tensor]:
-        """Give the weights that are kept small."""
+        """Return the weights that are kept small."""
         yield from self.convolutional.kernels()
         for layers in (self.features, self.fuse):
             yield from (layer.weight for layer in layers if isinstance(layer, nn.Linear))

@@ -45,7 +45,7 @@ def impute(
 ) -> Tensor:
     """Replace doubtful cells by what the rest of the window suggests.
 
-    Each chain encodes the window, draws it anew and keeps the drawn values of the doubtful cells,
+    Each chain encodes the window, draws it again and keeps the drawn values of the doubtful cells,
     again and again; the last values are averaged over the chains.
 
     Parameters

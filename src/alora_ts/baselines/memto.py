@@ -122,7 +122,7 @@ class MEMTO(TorchDetector[MemtoNetwork]):
             self._phase, training=training, validation=validation, rng=rng, report=report
         )
         phase(first, rate=self.learning_rate, task="placing")
-        # The second network begins anew: of the first only the memory's places remain.
+        # The second network starts from random weights: only the memory's items remain.
         network = self._new_network(rows)
         network.memory.reset(self._cluster(first.eval(), training, rng))
         phase(network, rate=self.second_learning_rate, task="fitting")

@@ -58,7 +58,7 @@ class GatedMemory(nn.Module):
         return updated if self.train_gate else self.current
 
     def forward(self, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the weights over the items (n, M) and what queries (n, width) read with them."""
+        """Return the weights over the items (n, M) and what queries (n, width) read with them."""
         items = self.update(queries.detach()) if self.training else self.current
         weights = (queries @ items.T).softmax(1)
         return weights, weights @ items

@@ -16,7 +16,7 @@ __all__ = ["check_known", "check_multiple", "check_parameters", "parameters"]
 
 
 def parameters(kind: type[DataclassInstance]) -> dict[str, Field[Any]]:
-    """Give the constructor's parameters of a detector class by name.
+    """Return the constructor's parameters of a detector class by name.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def parameters(kind: type[DataclassInstance]) -> dict[str, Field[Any]]:
 
 
 def check_known(kind: type[DataclassInstance], names: list[str]) -> None:
-    """Refuse names that are no parameters of a detector class.
+    """Refuse names that are not parameters of a detector class.
 
     Examples
     --------

@@ -20,10 +20,10 @@ class PCA(PyodDetector):
 
     Notes
     -----
-    This is no reconstruction error: each unit eigenvector is used as a point, and directions that
-    explain little dominate. Variables that are constant in training, and directions without any
-    variance (copies and exact sums of other variables), have r_k = 0 and would make every score
-    infinite; they are left out. A variable that hardly moves in training still dominates.
+    This is not a reconstruction error: each unit eigenvector is used as a point, and directions
+    that explain little dominate. Variables that are constant in training, and directions without
+    any variance (copies and exact sums of other variables), have r_k = 0 and would make every
+    score infinite; they are left out. A variable that hardly moves in training still dominates.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def _added() -> dict[str, EntryPoint]:
 
 
 def names() -> tuple[str, ...]:
-    """Give the names of all methods: honest rows, classical ones, by year, then added ones.
+    """Return the names of all methods: honest rows, classical ones, by year, then added ones.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> type[Detector]:
-    """Give a method's class.
+    """Return a method's class.
 
     Raises
     ------
@@ -91,19 +91,19 @@ def _load(point: EntryPoint) -> type[Detector]:
         kind = point.load()
     except Exception as error:
         raise AloraError(
-            f"the method {point.name!r} ({point.value}) cannot be imported: {error}; mend or "
+            f"the method {point.name!r} ({point.value}) cannot be imported: {error}; fix or "
             "uninstall the package that adds it"
         ) from error
     if not (isinstance(kind, type) and issubclass(kind, Detector)):
         raise AloraError(
-            f"the method {point.name!r} ({point.value}) is no subclass of "
+            f"the method {point.name!r} ({point.value}) is not a subclass of "
             "alora_ts.baselines.Detector"
         )
     return kind
 
 
 def name_of(kind: type[Detector]) -> str:
-    """Give the name a class is registered by.
+    """Return the name a class is registered by.
 
     Examples
     --------

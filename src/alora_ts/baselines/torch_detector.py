@@ -89,7 +89,7 @@ class TorchDetector(Detector, Generic[Network]):
             return torch.device(self.device)
         except RuntimeError as error:
             raise AloraError(
-                f"device={self.device!r} is no torch device; use 'auto', 'cpu' or 'cuda'"
+                f"device={self.device!r} is not a torch device; use 'auto', 'cpu' or 'cuda'"
             ) from error
 
     def parameter_count(self, variables: int) -> int:

@@ -75,7 +75,7 @@ def train(
 
 
 def guard(loss: Tensor) -> float:
-    """Give a loss as a number, or stop when it is none.
+    """Return a loss as a number, or stop when it is not finite.
 
     Raises
     ------

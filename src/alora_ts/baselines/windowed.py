@@ -112,7 +112,7 @@ class Windows:
         return torch.from_numpy(gathered).to(self._device)
 
     def subset(self, which: slice | NDArray[np.intp]) -> Windows:
-        """Give some of the windows as another such object."""
+        """Return some of the windows as another such object."""
         return Windows(self.rows, self.plan, device=self._device, chosen=self._chosen[which])
 
     def batches(self, size: int) -> Iterator[Tensor]:

@@ -169,7 +169,7 @@ class _OurMethod:
     def learn(self, data: Dataset, report: Report) -> None:
         self.estimator.fit(data.train, segments=data.train_segments, progress=report)
         if self.estimator.model_.training.stopped == "interrupted":
-            # The fit kept its best weights, but half a training is no result.
+            # The fit kept its best weights, but a partial training is not a result.
             raise KeyboardInterrupt
 
     def score(self, data: Dataset, report: Report) -> NDArray[np.float64] | None:

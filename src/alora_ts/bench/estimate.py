@@ -36,7 +36,7 @@ def spoken(seconds: float) -> str:
 
 @dataclass
 class Estimate:
-    """Knows the seconds of finished runs and tells those of others.
+    """Knows the seconds of finished runs and estimates those of others.
 
     Attributes
     ----------

@@ -171,7 +171,7 @@ def read_plan(source: str | Path) -> Plan:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # The decoder's message ends with the line.
-        raise PlanError(f"the plan {path} is no TOML: {error}") from error
+        raise PlanError(f"the plan {path} is not TOML: {error}") from error
     except OSError as error:
         raise PlanError(f"cannot read the plan {path}: {error.strerror}") from error
     try:

@@ -104,8 +104,8 @@ class Record(Case):
     data : dict
         ``train_rows``, ``test_rows``, ``variables``, ``events`` and ``anomalous`` (a share).
     facts : dict
-        What the method tells about itself: ``learnable`` (number of learned weights), ``embedding``
-        (those of the embedding), ``rank_level`` (h1), ``threshold``; only what it has.
+        What the method reports about itself: ``learnable`` (number of learned weights),
+        ``embedding`` (those of the embedding), ``rank_level`` (h1), ``threshold``; if it has it.
     detection : dict of str to Measurement
         By "best threshold / affiliation F1" and so on: how the threshold was chosen, and the
         metric, as :func:`alora_ts.metrics.evaluate` names them.
@@ -115,8 +115,8 @@ class Record(Case):
         SHA-256 of the scores' file.
     measured : dict
         What differs from run to run: ``fit_seconds``, ``score_seconds``, ``locate_seconds`` and
-        ``run_seconds`` (all in all) by the clock, ``fit_processor_seconds`` and so on of the
-        processor, ``peak_mib``, ``threads``, ``started`` (UTC), ``machine``, ``versions``,
+        ``run_seconds`` (in total) of wall time, ``fit_processor_seconds`` and so on of CPU time,
+        ``peak_mib``, ``threads``, ``started`` (UTC), ``machine``, ``versions``,
         ``commit``.
     """
 
@@ -160,7 +160,7 @@ def read_record(path: Path) -> Record:
         if isinstance(error, AloraError):
             raise
         raise AloraError(
-            f"{path} is no result of a run ({error}); delete it and run the plan again"
+            f"{path} is not the result of a run ({error}); delete it and run the plan again"
         ) from error
 
 

@@ -87,7 +87,7 @@ class Active:
 
     @property
     def seconds(self) -> float:
-        """How long it has been at work."""
+        """How long it has been running."""
         return time.monotonic() - self.began
 
     def look(self) -> int | None:
@@ -194,7 +194,7 @@ def run_all(
     Raises
     ------
     AloraError
-        When another runner is at work in the folder, or when the disk is full. What is finished
+        When another runner is active in the folder, or when the disk is full. What is finished
         stays; the rest can be run later.
     """
     try:
@@ -234,7 +234,7 @@ def _ended(active: dict[str, Active]) -> Iterator[None]:
 
 
 def _outcome(one: Active, plan: Plan, folder: Path) -> Record | None:
-    """The record of a run that is over, None while it goes on; ends it when it goes too far."""
+    """The record of a run that is over, None while it runs; ends it when it exceeds its limits."""
     code = one.look()
     path = folder / "runs" / f"{one.run.key}.json"
     beyond = _beyond(one, plan)

@@ -178,7 +178,7 @@ def fixed_network(*, skip: bool, window: int, seed: int = 0) -> ALoRaT:
     >>> contribution_weights(fixed_network(skip=True, window=20)).latent[0]
     tensor([2.4000, 1.4000])
     """
-    # A dense embedding of width one with the identity for its weights is no embedding.
+    # A dense embedding of width one with the identity for its weights is not an embedding.
     architecture = Architecture(
         window=window, layers=2, heads=1, embedding="dense", kernel_width=1, skip=skip
     )

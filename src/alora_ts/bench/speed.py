@@ -1,4 +1,4 @@
-"""Speed as ratios: ours against the plain way, in the same run on the same machine.
+"""Speed as ratios: ours against the plain implementation, in the same run on the same machine.
 
 The plain way is the network's own forward over all rows of every window, with one full SVD for
 each layer's attention matrices (in training, differentiated by torch). Runs alternate and medians
@@ -68,9 +68,9 @@ class Comparison:
     ours, plain : float
         Milliseconds for one window, row, step or fit: the clock's.
     ours_processor, plain_processor : float
-        The same in processor time of all threads, which other work on the machine disturbs less.
+        The same in CPU time of all threads, which other work on the machine disturbs less.
     slowest : float
-        99th percentile of ours by the clock, where single calls were timed; else NaN.
+        99th percentile of ours in wall time, where single calls were timed; else NaN.
     """
 
     work: str
@@ -83,12 +83,12 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times faster than the plain way, by the clock."""
+        """How many times faster than the plain implementation, in wall time."""
         return self.plain / self.ours
 
     @property
     def processor_ratio(self) -> float:
-        """How many times less processor time than the plain way."""
+        """How many times less CPU time than the plain implementation."""
         return self.plain_processor / self.ours_processor
 
 
@@ -115,7 +115,7 @@ def compare_speed(
     fit_rows: int = _FIT_ROWS,
     report: Report,
 ) -> list[Comparison]:
-    """Time batch scoring, streaming, a training step and a whole fit against the plain way.
+    """Time batch scoring, streaming, a training step and a fit against the plain implementation.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
     clock: list[float] = []
 
     # A stream runs by itself for long, so blocks of rows alternate: row by row each side would find
-    # the processor's caches full of the other's weights.
+    # the CPU's caches full of the other's weights.
     def push() -> None:
         for row in itertools.islice(following, _BLOCK):
             start = time.perf_counter()
@@ -250,7 +250,7 @@ def _plain_pass(network: ALoRaT, windows: torch.Tensor) -> None:
 def _alternate(
     ours: Callable[[], object], plain: Callable[[], object], repetitions: int
 ) -> tuple[float, float, float, float]:
-    """Median seconds: ours and plain by the clock, ours and plain in processor time."""
+    """Median seconds: ours and plain in wall time, ours and plain in CPU time."""
     seconds = np.empty((repetitions, 2, 2))
     ours(), plain()
     for row in seconds:

@@ -25,7 +25,7 @@ _STEPS: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class Growth:
-    """Processor milliseconds of scoring while one size grows and the others stay.
+    """CPU milliseconds of scoring while one size grows and the others stay.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def speed_page(comparisons: Sequence[Comparison], growth: Sequence[Growth], comm
         "The plain way is the network's own forward over all rows of every window with one full "
         "SVD a layer. Medians; ours and plain alternate in one run.",
         "",
-        "| work | size | ours | plain | ratio by the clock | ratio in processor time | p99 |",
+        "| work | size | ours | plain | ratio in wall time | ratio in CPU time | p99 |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
     for one in comparisons:
@@ -117,7 +117,7 @@ def speed_page(comparisons: Sequence[Comparison], growth: Sequence[Growth], comm
             f"{one.ratio:.2f}× | {one.processor_ratio:.2f}× | {slowest} |"
         )
     if growth:
-        lines += ["", "Growth of scoring, processor time (base T=20 d=20 K=128):", ""]
+        lines += ["", "Growth of scoring, CPU time (base T=20 d=20 K=128):", ""]
         lines += ["| size | values | ms |", "|---|---|---|"]
         for each in growth:
             values = ", ".join(f"{value:,}" for value in each.values)

@@ -47,7 +47,7 @@ def peak_memory_mib() -> float:
 
 @cache
 def processor_name() -> str:
-    """The processor's name as the system gives it."""
+    """The CPU's name as the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -25,7 +25,7 @@ _SHOWN = "best threshold / affiliation F1"
 def watching(
     total: int, estimate: Estimate, *, workers: int, quiet: bool = False
 ) -> Iterator[Callable[[Moment], None]]:
-    """Show what goes on.
+    """Show what is running.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def backtest(
 
 
 def _share(text: str) -> float | str:
-    """``0.5`` is a share; whatever is no number below 1 is a span."""
+    """``0.5`` is a share; whatever is not a number below 1 is a span."""
     try:
         return float(text)
     except ValueError:

@@ -44,7 +44,7 @@ def speed(
     repetitions: Annotated[int, typer.Option(help="Runs of each side.", min=1)] = 5,
     threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
 ) -> None:
-    """Time scoring, streaming and training against the plain way, as ratios.
+    """Time scoring, streaming and training against the plain implementation, as ratios.
 
     Example: `alora-ts bench speed --out speed.md --plot speed.png`
     """

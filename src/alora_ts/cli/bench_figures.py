@@ -61,7 +61,7 @@ def figures(
             typer.echo(f"{name:<18}{kind.title} (needs {kind.needs})")
         return
     if data is not None and not data.is_dir():
-        raise AloraError(f"--data {data} is no folder; give the one that holds SMD/, MSL/, …")
+        raise AloraError(f"--data {data} is not a folder; give the one that holds SMD/, MSL/, …")
     if out is None:
         raise typer.BadParameter("say where the figures go: --out FOLDER", param_hint="--out")
     wanted_formats = split_names(formats) or ["pdf", "png"]
@@ -100,7 +100,7 @@ def simulate(
         Path | None, typer.Option(help="Draw the series and ratios here (PNG, PDF, SVG).")
     ] = None,
 ) -> None:
-    """Repeat the simulation of the paper's appendix E: how far E and C foretell what moves.
+    """Repeat the simulation of the paper's appendix E: how far E and C predict what moves.
 
     Takes some minutes on one core.
 

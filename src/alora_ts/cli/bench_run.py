@@ -61,7 +61,7 @@ def run(
 
     chosen, root = read_plan(plan), data_root(data)
     if data is not None and not data.is_dir():
-        raise AloraError(f"--data {data} is no folder; give the one that holds SMD/, MSL/, …")
+        raise AloraError(f"--data {data} is not a folder; give the one that holds SMD/, MSL/, …")
     expansion = expand(chosen, root, progress=False if quiet else None)
     runs = _only(expansion, only or [])
     folder = out / chosen.name

@@ -72,7 +72,7 @@ def info(name: _Name) -> None:
 
 @app.command()
 def fetch(name: _Name, root: _Root = None) -> None:
-    """Download a dataset; going on where an earlier try was cut.
+    """Download a dataset; resumes where an earlier attempt stopped.
 
     Example: `alora-ts data fetch PSM`
     """

@@ -92,7 +92,7 @@ def _compare(plant: SyntheticDataset, diagnosis: Diagnosis) -> None:
         table.add_row(what, f"{delay} min", _leading(worst), place)
     console().print(table)
     others = len(diagnosis.incidents) - len(matched)
-    console().print(f"{others} incident(s) while no fault was at work.")
+    console().print(f"{others} incident(s) while no fault was active.")
 
 
 def _leading(incident: Incident) -> str:

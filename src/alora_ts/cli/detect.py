@@ -116,7 +116,7 @@ def _detect_in_chunks(
     from alora_ts.model.chunks import write_chunks
 
     if output is None:
-        raise AloraError("--chunk-rows writes scores as they come; say where to with -o")
+        raise AloraError("--chunk-rows writes scores while it reads; say where to with -o")
     progress = False if quiet else None
     chunks = estimator.score_chunks(data, rows=rows, time=time, progress=progress)
     alarms = write_chunks(chunks, output)

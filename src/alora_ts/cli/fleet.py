@@ -107,7 +107,7 @@ def fit(
     seed: Annotated[int, typer.Option(help="Every random draw comes from it.")] = 0,
     quiet: QuietOption = False,
 ) -> None:
-    """Fit a model for each machine; go on where an earlier run was stopped.
+    """Fit a model for each machine; resume where an earlier run was stopped.
 
     Example: `alora-ts fleet fit machines.parquet --group host -o fleet`
     """

@@ -90,7 +90,7 @@ def revoke(
     store: StoreOption = None,
     folder: FolderOption = None,
 ) -> None:
-    """Let a token count no more; a running service follows within seconds."""
+    """Revoke a token; a running service follows within seconds."""
     from alora_ts.errors import AloraError
 
     opened = _open(config, store, folder)
@@ -98,9 +98,7 @@ def revoke(
         from alora_ts.serve.store.tokens import revoke_token
 
         if not opened.writer.run(lambda connection: revoke_token(connection, token)):
-            raise AloraError(
-                f"there is no token {token!r} in force; `alora-ts token list` shows them"
-            )
+            raise AloraError(f"there is no valid token {token!r}; `alora-ts token list` shows them")
         typer.echo(f"Revoked {token}.")
     finally:
         opened.close()

@@ -16,7 +16,7 @@ __all__ = ["Memory", "hold", "interpolate", "settled_rows"]
 
 @dataclass
 class Memory:
-    """The last value each variable had in the segment that goes on, changed as rows pass.
+    """The last value each variable had in the current segment, changed as rows pass.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def hold(
     if not len(holed):
         return
     count = np.arange(len(rows))
-    begin = np.maximum.accumulate(np.where(breaks, count, -1))  # -1: goes on from before
+    begin = np.maximum.accumulate(np.where(breaks, count, -1))  # -1: continues from before
     for at in holed:
         gone = missing[:, at]
         last = np.maximum.accumulate(np.where(gone, -1, count))

@@ -46,7 +46,7 @@ class Fitted:
     dropped: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it in a form JSON can hold."""
+        """Return it in a form JSON can hold."""
         scaler = self.standardiser
         return {
             "variables": list(self.variables),

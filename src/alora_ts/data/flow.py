@@ -101,7 +101,7 @@ class Flow:
         overwrite : bool
             Whether the table's memory may be used for the result.
         report : callable, optional
-            Told how many prepared rows are done.
+            Receives how many prepared rows are done.
         """
         rules = self._rules
         borders = np.array([part.start for part in table.parts if part.offset == 0], np.intp)

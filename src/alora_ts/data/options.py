@@ -52,7 +52,7 @@ class PrepareOptions:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the options in a form JSON can hold.
+        """Return the options in a form JSON can hold.
 
         Examples
         --------

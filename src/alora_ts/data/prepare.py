@@ -340,7 +340,7 @@ class Preparation:
         return Flow(rules)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give options and what was learned in a form JSON can hold.
+        """Return options and what was learned in a form JSON can hold.
 
         Examples
         --------

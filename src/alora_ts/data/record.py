@@ -113,7 +113,7 @@ class Table:
         return "the table" if not names else names[0] + (" and others" if len(names) > 1 else "")
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """Give the rows asked for, in the order asked for, as one part.
+        """Return the rows asked for, in the order asked for, as one part.
 
         Increasing neighbours come back as a view, anything else as a copy.
 
@@ -195,7 +195,7 @@ class Table:
         )
 
     def select(self, variables: tuple[str, ...]) -> Table:
-        """Give the named variables in the named order.
+        """Return the named variables in the named order.
 
         Examples
         --------

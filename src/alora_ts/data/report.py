@@ -38,7 +38,7 @@ class Gap:
         return f"no data from {_moment(self.start)} to {_moment(self.end)}"
 
     def to_dict(self) -> dict[str, str | float]:
-        """Give it in a form JSON can hold.
+        """Return it in a form JSON can hold.
 
         Examples
         --------
@@ -133,7 +133,7 @@ class PreparationReport:
         return f"{_count(total, word)}{share}: {_join([f'{name} {n:,}' for name, n in most])}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it in a form JSON can hold.
+        """Return it in a form JSON can hold.
 
         Examples
         --------

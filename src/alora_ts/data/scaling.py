@@ -14,7 +14,7 @@ __all__ = ["CLIP", "Standardiser", "constant_scale", "fit_standardiser", "within
 CLIP = 1e6
 """Scaled values stay within ±CLIP, so that squares of them stay finite in float32."""
 
-_CHUNK = 4096  # rows at once: small enough to stay in the processor's cache
+_CHUNK = 4096  # rows at once: small enough to stay in the CPU's cache
 _SAME_SHARE = 0.99
 _LARGEST_TRAIN_VALUE = 10.0
 # Interquantile ranges of the normal distribution: each turns its range into a standard deviation.
@@ -41,7 +41,7 @@ def within(
 ) -> NDArray[np.floating]:
     """Values within ± ``most``; NaN stays NaN.
 
-    As ``np.clip``, which spends ten times as long on a single row, most of it on its way there.
+    As ``np.clip``, which spends ten times as long on a single row, most of it on overhead.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Standardiser:
         return within(scaled, CLIP, out=scaled).astype(np.float32)
 
     def restore(self, scaled: NDArray[Any]) -> NDArray[np.float64]:
-        """Give values in the variables' own units back.
+        """Return values in the variables' own units.
 
         Examples
         --------
@@ -114,7 +114,7 @@ def fit_standardiser(
         what it is for a normal distribution of standard deviation 1; it withstands outliers in
         the training data.
     report : callable, optional
-        Told how many of how many variables are done.
+        Receives how many of how many variables are done.
 
     Returns
     -------

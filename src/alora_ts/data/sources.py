@@ -37,7 +37,7 @@ _SHOWN_BYTES = 32 * 2**20  # smaller files are read before a bar could be seen
 
 
 def as_paths(source: object) -> list[Path] | None:
-    """Give the paths a source consists of; None when it is no path or list of paths.
+    """Return the paths a source consists of; None when it is not a path or list of paths.
 
     Examples
     --------

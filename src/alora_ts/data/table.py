@@ -124,8 +124,8 @@ def _read_array(array: NDArray[Any], choices: Choices) -> Table:
         array = array[:, None]
     if array.ndim != 2:
         raise DataError(
-            f"an array of shape {array.shape} is no table; give rows × variables (or one dimension "
-            "for a single variable)"
+            f"an array of shape {array.shape} is not a table; give rows × variables (or one "
+            "dimension for a single variable)"
         )
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.result_type(array.dtype, np.float32)), np.nan)

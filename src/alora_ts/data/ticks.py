@@ -36,7 +36,7 @@ def time_kind(table: Table) -> TimeKind:
 
 
 def ticks_per_unit(kind: TimeKind) -> int:
-    """Give the ticks in a second (or in whatever unit times that are numbers have).
+    """Return the ticks in a second (or in whatever unit times that are numbers have).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def ticks_per_unit(kind: TimeKind) -> int:
 
 
 def as_ticks(table: Table, rows_before: int = 0) -> NDArray[Any]:
-    """Give the times as numbers; row numbers where there are no times.
+    """Return the times as numbers; row numbers where there are no times.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def as_timestamps(ticks: NDArray[Any], table: Table) -> NDArray[Any] | None:
 
 
 def median_step(table: Table) -> float | None:
-    """Give the usual time between neighbours in seconds (or units, or rows); None if unknown.
+    """Return the usual time between neighbours in seconds (or units, or rows); None if unknown.
 
     Examples
     --------

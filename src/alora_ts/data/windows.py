@@ -14,7 +14,7 @@ __all__ = ["WindowPlan", "plan_windows", "segment_starts", "window_ends", "windo
 
 
 def segment_starts(n_rows: int, segments: NDArray[np.integer[Any]] | None) -> NDArray[np.intp]:
-    """Give the rows at which a segment begins.
+    """Return the rows at which a segment begins.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def segment_starts(n_rows: int, segments: NDArray[np.integer[Any]] | None) -> ND
 def window_ends(
     n_rows: int, window: int, segments: NDArray[np.integer[Any]] | None = None
 ) -> NDArray[np.intp]:
-    """Give the rows t whose window [t − window + 1, t] lies in one segment.
+    """Return the rows t whose window [t − window + 1, t] lies in one segment.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class WindowPlan:
     warm_up: NDArray[np.bool_]
 
     def position(self) -> NDArray[np.intp]:
-        """Give the place of each row in the window that scores it, from 0 to T − 1.
+        """Return the place of each row in the window that scores it, from 0 to T − 1.
 
         Examples
         --------

@@ -37,7 +37,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 
 
 def write_table(frame: Any, path: str | os.PathLike[str]) -> None:
-    """Write a frame as CSV, Parquet or JSON (a list of records), whole or not at all.
+    """Write a frame as CSV, Parquet or JSON (a list of records), atomically.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def split_at_gaps(
     *,
     longest: np.timedelta64,
 ) -> NDArray[np.int64]:
-    """Number segments anew so that none spans a pause longer than ``longest``.
+    """Renumber segments so that none spans a pause longer than ``longest``.
 
     Examples
     --------

@@ -105,7 +105,7 @@ class Dataset:
                 )
 
     def truth(self) -> NDArray[np.bool_]:
-        """Give the (M, d) matrix that is True where a variable takes part in an anomaly.
+        """Return the (M, d) matrix that is True where a variable takes part in an anomaly.
 
         Examples
         --------

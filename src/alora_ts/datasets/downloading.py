@@ -87,7 +87,7 @@ def download(url: str, target: Path, *, digest: str = "", report: Report) -> Non
                 f"{url} has the checksum {found}, expected {digest}; the file was changed upstream "
                 "or on the way and was deleted, try again or compare with the dataset's home"
             )
-    # write_atomically names its temporary file anew each time; resuming needs one that stays.
+    # write_atomically gives its temporary file a new name each time; resuming needs one that stays.
     part.replace(target)
     _tag(part).unlink(missing_ok=True)
 
@@ -112,7 +112,7 @@ def _receive(url: str, part: Path, task: str, report: Report) -> None:
     except HTTPError as error:
         if error.code != 416:
             raise
-        # The part is as long as the file or longer: only a fresh start tells which.
+        # The part is as long as the file or longer: only a fresh start shows which.
         error.close()
         part.unlink()
         response = urlopen(Request(url, headers=_AGENT), timeout=_PATIENCE_SECONDS)

@@ -40,10 +40,10 @@ def fetch(
     Raises
     ------
     DataError
-        When the set may not be downloaded (the message tells how to ask for it) or a file is
+        When the set may not be downloaded (the message says how to ask for it) or a file is
         missing or wrong upstream.
     AloraError
-        When the network or the disk fails; calling again goes on from there.
+        When the network or the disk fails; calling again resumes from there.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""MSDS, the multi-source distributed system: processor and memory of five OpenStack nodes.
+"""MSDS, the multi-source distributed system: CPU and memory of five OpenStack nodes.
 
 The published label matrix has one row for every fifth row of the second half of the metrics, as
 prepared by the steps in :func:`_join`; it fits no other preparation.

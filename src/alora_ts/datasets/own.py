@@ -92,7 +92,7 @@ def add(
     """
     folder = Path(source)
     if not folder.is_dir():
-        raise DataError(f"{folder} is no folder; give one that holds train and test tables")
+        raise DataError(f"{folder} is not a folder; give one that holds train and test tables")
     called = name or folder.resolve().name
     if not _NAME.fullmatch(called):
         raise DataError(f"{called!r} cannot name a dataset; use letters, digits, '.', '_' and '-'")
@@ -256,7 +256,7 @@ def _segments(path: Path, names: list[str], rows: int) -> Iterator[tuple[int, in
                 raise DataError(f"{path}, row {number}: no variable {one!r}{nearest(one, names)}")
         if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= rows):
             raise DataError(
-                f"{path}, row {number}: {start} to {end} is no stretch of the {rows} test rows"
+                f"{path}, row {number}: {start} to {end} is not a stretch of the {rows} test rows"
             )
         yield start, end, sorted(names.index(one) for one in chosen)
 

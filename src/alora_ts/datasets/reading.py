@@ -16,7 +16,7 @@ __all__ = ["as_labels", "need_file", "read_array", "read_labels", "read_matrix"]
 
 
 def need_file(path: Path) -> Path:
-    """Give ``path`` back, or say that the file is missing."""
+    """Return ``path``, or say that the file is missing."""
     if not path.is_file():
         raise DataError(f"{path} does not exist; the copy is incomplete, fetch or copy it again")
     return path

@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
 
 
 def family(name: str, root: str | os.PathLike[str] | None = None) -> Family:
-    """Give what is known about a dataset; upper and lower case do not matter.
+    """Return what is known about a dataset; upper and lower case do not matter.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""SHA-256 of the official SMD files that were at hand when this list was made."""
+"""SHA-256 of the official SMD files that were available when this list was made."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def plant(
     Notes
     -----
     The kinds and sizes of the default faults were chosen with ALoRa's answers in view, so that the
-    demo shows something. They are no benchmark: use ``clear-faults`` or ``types`` to compare.
+    demo shows something. They are not a benchmark: use ``clear-faults`` or ``types`` to compare.
 
     Examples
     --------

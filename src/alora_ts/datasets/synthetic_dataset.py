@@ -45,7 +45,7 @@ class SyntheticDataset:
     test : ndarray of shape (M, d), float32
         The rows that follow, with faults.
     label : ndarray of shape (M,), bool
-        True while a fault is at work or some signal has not yet recovered from one.
+        True while a fault is active or some signal has not yet recovered from one.
     faults : tuple of Fault
         In order of time.
     variables : tuple of str
@@ -75,7 +75,7 @@ class SyntheticDataset:
         return self.system.edges
 
     def origin_truth(self) -> NDArray[np.bool_]:
-        """Give the (M, d) matrix that is True for the origin of each fault until recovery.
+        """Return the (M, d) matrix that is True for the origin of each fault until recovery.
 
         A fault counts as the cause until the next one starts.
 
@@ -92,11 +92,11 @@ class SyntheticDataset:
         return truth
 
     def affected_truth(self) -> NDArray[np.bool_]:
-        """Give the (M, d) matrix that is True where a signal is off its healthy course.
+        """Return the (M, d) matrix that is True where a signal is off its healthy course.
 
         The course is that of the same system with the same noise and no fault; off means by
         more than half of the signal's usual standard deviation. The origin counts as affected
-        as long as its fault is at work.
+        as long as its fault is active.
         """
         return self.affected.copy()
 

@@ -87,7 +87,7 @@ class Simulator:
         return readings[0], readings[-1]
 
     def origins(self, first: int, rows: int) -> NDArray[np.int64]:
-        """Column where a fault is at work, for each of some rows of the simulation, or -1."""
+        """Column where a fault is active, for each of some rows of the simulation, or -1."""
         nobody = (-1, None, 0)
         at = [self._faults.get(row, nobody)[0] for row in range(first, first + rows)]
         return np.array(at, dtype=np.int64)

@@ -123,7 +123,7 @@ class System:
         for position, edge in enumerate(self.edges):
             where = f"edge {position} ({edge.source} to {edge.target})"
             if not (0 <= edge.source < len(self.nodes) and 0 <= edge.target < len(self.nodes)):
-                raise DataError(f"{where} leaves the {len(self.nodes)} signals; mend its ends")
+                raise DataError(f"{where} leaves the {len(self.nodes)} signals; correct its ends")
             if edge.lag < 1:
                 raise DataError(f"{where} has lag {edge.lag}; a cause comes at least 1 row before")
         if self.period < 2 or self.regime_rows < 1:

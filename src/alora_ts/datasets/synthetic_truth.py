@@ -31,7 +31,7 @@ class Fault:
     variable : str
         Name of that signal.
     start, end : int
-        Test rows during which the fault is at work; ``end`` is the row after the last.
+        Test rows during which the fault is active; ``end`` is the row after the last.
     recovered : int
         The row after the last one at which some signal was still affected; at least ``end``.
     affected : tuple of int
@@ -78,12 +78,12 @@ class TruthKeeper:
         actual: NDArray[np.float64],
         origins: NDArray[np.int64],
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Take the next test rows of both worlds, and where faults are at work (or -1).
+        """Take the next test rows of both worlds, and where faults are active (or -1).
 
         Returns
         -------
         label : ndarray of shape (rows,), bool
-            A fault is at work or some signal is still affected by one.
+            A fault is active or some signal is still affected by one.
         affected : ndarray of shape (rows, d), bool
             Which signals are away from their healthy course; the origin always is while its
             fault is at work.

@@ -177,7 +177,7 @@ def _bad_cell(
 def parse_times(
     table: Table, names: Sequence[str], formats: Sequence[str]
 ) -> NDArray[np.datetime64]:
-    """Give the time column as datetime64[us], which must not go back.
+    """Return the time column as datetime64[us], which must not go back.
 
     Parameters
     ----------

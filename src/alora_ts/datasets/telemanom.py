@@ -81,7 +81,7 @@ def _read(name: str, request: Request) -> Dataset:
 
 
 def _sequences(path: Path, spacecraft: str) -> dict[str, list[tuple[int, int]]]:
-    """Give each channel's stretches (last row included), in the order of the file."""
+    """Return each channel's stretches (last row included), in the order of the file."""
     found: dict[str, list[tuple[int, int]]] = {}
     with need_file(path).open(newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):

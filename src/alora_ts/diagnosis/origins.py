@@ -1,9 +1,9 @@
 """Where a fault began: the variable that no longer follows from the recent past as it used to.
 
 A fault spreads. What it reaches deviates, often more than the variable it began in, so neither
-errors nor inputs tell the origin. But a variable that was only reached still does what it always
+errors nor inputs show the origin. But a variable that was only reached still does what it always
 does with what it is given: it follows from the newest rows, which already deviate. The origin does
-not. So each variable is foretold from the last few *recorded* rows of all variables, its own
+not. So each variable is predicted from the last few *recorded* rows of all variables, its own
 included, by a linear rule learned from normal rows, and the origin is where this rule fails.
 
 Over the newest m rows of a window, let μ and v be mean and variance of such a residual divided by
@@ -11,8 +11,8 @@ its normal size. The score is the divergence of this distribution from the norma
 
     m/2 · (μ² + v − 1 − log v),
 
-divided by its usual value. It grows with residuals that are large (a shock), that lean to one side
-(a shift, a drift) and that are too small (a signal that got stuck).
+divided by its usual value. It grows with residuals that are large (a shock), that are biased to
+one side (a shift, a drift) and that are too small (a signal that got stuck).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Mechanisms", "learn_mechanisms"]
 Array = NDArray[np.float64]
 
 _RIDGE = 1e-3
-_LEAST_SIZE = 0.03  # scaled units: smaller surprises are no evidence
+_LEAST_SIZE = 0.03  # scaled units: smaller surprises are not evidence
 _LEAST_VARIANCE = 0.01
 _MOST_ROWS = 20_000
 _MOST_INPUTS = 1000
@@ -59,11 +59,11 @@ class Mechanisms:
 
     @property
     def lags(self) -> int:
-        """p, how many rows back a variable is foretold from."""
+        """p, how many rows back a variable is predicted from."""
         return len(self.weights)
 
     def residuals(self, windows: NDArray[np.floating]) -> Array:
-        """What was recorded less what the rows before it foretold, in normal sizes.
+        """What was recorded less what the rows before it predict, in normal sizes.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ def learn_mechanisms(
     values : ndarray of shape (N, d)
         Scaled normal rows.
     segments : ndarray of int, shape (N,), or None
-        Nothing is foretold across a border.
+        Nothing is predicted across a border.
     held_back_from : int
         The rules are learned on rows before this one; what is normal for them on all.
     window : int
@@ -147,7 +147,7 @@ def learn_mechanisms(
     chosen = _evenly(every, max(_MOST_CELLS // (window * d), 1))
     residual = plain.residuals(values[chosen[:, None] + np.arange(1 - window, 1)])
     size = np.maximum(np.sqrt(np.square(residual).mean((0, 1))), _LEAST_SIZE)
-    # A window can look exactly as foretold only by chance, so the mean is positive in practice.
+    # A window can look exactly as predicted only by chance, so the mean is positive in practice.
     usual = np.maximum(_divergence(residual / size).mean(0), 1e-9)
     return Mechanisms(weights, offset, size, usual)
 

@@ -60,12 +60,12 @@ class Fleet:
     Attributes
     ----------
     tally_ : Tally
-        What the last run did: entities done, skipped, failed, and the processor time they took.
+        What the last run did: entities done, skipped, failed, and the CPU time they took.
 
     Notes
     -----
     Everything a fleet knows is in its folder: ``fleet.json``, and for each entity its model, its
-    newest diagnosis and a status. Workers write there themselves. A run that was stopped goes on
+    newest diagnosis and a status. Workers write there themselves. A run that was stopped resumes
     where it was: an entity whose status names the same rows and the same choices is skipped.
 
     :class:`~alora_ts.grouped.GroupedALoRa` is the small sister: the groups of one table that fits

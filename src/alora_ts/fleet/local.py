@@ -25,7 +25,7 @@ __all__ = ["LocalEngine"]
 
 _MEMORY_SHARE = 0.8
 _PATIENCE = 10.0
-"""Seconds a worker gets to tidy up when it is told to end."""
+"""Seconds a worker gets to tidy up when it is asked to end."""
 
 
 @dataclass
@@ -162,7 +162,7 @@ class _Pools:
         self.free.append(slot)
 
     def close(self, *, busy: Iterable[int]) -> None:
-        """End every process; busy ones are told to leave, and killed if they do not in time."""
+        """End every process; busy ones are asked to exit, and killed if they do not in time."""
         for slot in busy:
             pool = self._pools.pop(slot)
             # Public ways to end a pool's processes came with Python 3.14.

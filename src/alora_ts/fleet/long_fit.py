@@ -72,7 +72,7 @@ def fit_long(
     Raises
     ------
     AloraError
-        When ``penalty="authors"``, which is no mean over windows and cannot be shared out.
+        When ``penalty="authors"``, which is not a mean over windows and cannot be shared out.
     """
     if estimator.penalty == "authors":
         raise AloraError(

@@ -43,7 +43,7 @@ class WarmStart:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What every worker is told.
+    """What every worker receives.
 
     Attributes
     ----------

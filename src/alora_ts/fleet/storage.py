@@ -21,7 +21,7 @@ _BLOCK = 2**20
 
 
 class Store:
-    """Files below one root, written whole or not at all.
+    """Files below one root, written atomically.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class Store:
                 yield name, found.get(path)
 
     def write(self, content: bytes, name: str) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file, atomically."""
         with self.writing(name) as path:
             path.write_bytes(content)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Give a local path to write to; the file is in its place when the block succeeds."""
+        """Yield a local path to write to; the file is in its place when the block succeeds."""
         target = self._path(name)
         if self.folder is not None:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ class Store:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[Path]:
-        """Give a local path with a file's content."""
+        """Yield a local path with a file's content."""
         with fetched([_url(self._files, self._path(name))]) as (path,):
             yield path
 

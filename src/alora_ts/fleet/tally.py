@@ -21,7 +21,7 @@ class Tally:
     done, skipped, failed : int
         Entities worked on, found done before, and not to be done.
     seconds : float
-        Processor time of all workers together.
+        CPU time of all workers together.
     reasons : dict of str to str
         Why each failed entity failed.
     nodes : set of str

@@ -63,7 +63,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that the driver hears of an entity.
+    """All that the driver learns of an entity.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Outcome:
     reason : str or None
         Why it failed.
     seconds : float
-        Processor time the worker took, which other work on its computer does not change.
+        CPU time the worker took, which other work on its computer does not change.
     """
 
     state: Literal["done", "skipped", "failed"]

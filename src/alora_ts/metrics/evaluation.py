@@ -137,7 +137,7 @@ def evaluate(
     i_know_it_misleads : bool
         Whether to add point-adjusted F1; see :func:`~alora_ts.metrics.point_adjusted`.
     on_step : callable, optional
-        Called with (done, total) as the work goes on.
+        Called with (done, total) as the work proceeds.
 
     Returns
     -------

@@ -90,7 +90,7 @@ def as_scores(values: ArrayLike, name: str = "score") -> NDArray[np.float64]:
         rows = "row" if wrong.size == 1 else "rows"
         raise DataError(
             f"{name} must be finite, but row {row} holds {array[row]} ({wrong.size} such {rows}); "
-            f"drop these rows or mend the detector that made them"
+            f"drop these rows or fix the detector that made them"
         )
     return array
 

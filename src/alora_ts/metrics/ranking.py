@@ -47,7 +47,7 @@ def checked_tables(
         row, column = wrong[0]
         raise DataError(
             f"scores must be finite, but row {row}, variable {column} holds {values[row, column]}; "
-            f"mend the method that made them"
+            f"fix the method that made them"
         )
     return affected, values
 

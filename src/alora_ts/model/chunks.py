@@ -90,7 +90,7 @@ def score_chunks(
 
 
 def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) -> int:
-    """Write scores to CSV or Parquet as they come, whole or not at all; give the alarming rows."""
+    """Write scores to CSV or Parquet as they are computed, atomically; return the alarming rows."""
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):

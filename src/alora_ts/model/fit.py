@@ -109,7 +109,8 @@ def fit_model(
     report : callable
         Receives the progress.
     initial : FittedModel or None
-        A model of the same variables whose pairs and weights to begin with; None begins afresh.
+        A model of the same variables whose pairs and weights to begin with; None begins from
+        scratch.
     descend : callable or None
         Gives a batch's loss and leaves its gradient in the network; None computes it here.
 
@@ -208,8 +209,8 @@ def _refuse_stranger(
     if initial.preparation.variables != preparation.variables:
         raise DataError(
             f"{table.source}: the variables are not those of the model to begin with, in its "
-            f"order ({', '.join(initial.preparation.variables)}); give the same columns or begin "
-            "afresh"
+            f"order ({', '.join(initial.preparation.variables)}); give the same columns, or leave "
+            "the initial model out"
         )
     if initial.network.architecture != architecture:
         raise AloraError(

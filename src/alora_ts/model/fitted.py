@@ -84,7 +84,7 @@ class FittedModel:
     device : str
         Where it runs, see :func:`alora_ts.devices.choose_device`.
     mechanisms : Mechanisms or None
-        How each variable follows from the rows before it, which tells origins; None in a model
+        How each variable follows from the rows before it, which gives origins; None in a model
         saved before it was learned.
     report : PreparationReport or None
         What was done to the training rows; None in a model that was loaded.

@@ -46,7 +46,7 @@ class _Taken:
 
 
 class Stream:
-    """Scores rows as they come, with the numbers a batch would give them.
+    """Scores rows as they arrive, with the numbers a batch would give them.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Stream:
     Notes
     -----
     A missing cell takes the variable's last value (its usual level before there is one). A row
-    that comes after a gap starts anew. The rows before a first full window are scored from a
+    that comes after a gap starts again. The rows before a first full window are scored from a
     window that repeats the oldest row, are marked as warm-up and never alarm; all later rows get
     the batch's score.
     """

@@ -19,7 +19,7 @@ class _TruncatedGeman(torch.autograd.Function):
 
     V comes from the eigenvectors of SᵀS in double precision, σ_i from ‖S v_i‖ and u_i from
     S v_i / σ_i. That is half the work of an SVD in single precision and at least as accurate: the
-    squares of singular values down to 1e-8 are still told apart, and norms need no square root of
+    squares of singular values down to 1e-8 are still distinct, and norms need no square root of
     a rounded difference.
     """
 

@@ -53,7 +53,7 @@ def _cut(name: str, most: int = 22) -> str:
 
 
 def contribution_map(C: NDArray[np.floating], variables: Sequence[str]) -> str:
-    """Draw C as a square of shades; rows cause, columns feel."""
+    """Draw C as a square of shades; rows influence, columns are influenced."""
     chosen = strongest_variables(C)
     part = np.nan_to_num(np.asarray(C, dtype=np.float64))[np.ix_(chosen, chosen)]
     names = [variables[i] for i in chosen]

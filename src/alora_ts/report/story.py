@@ -19,7 +19,7 @@ __all__ = ["Arrival", "Story", "sentence", "summary", "tell"]
 # Rows looked at to learn how large a signal's error usually is: more would not change a quantile.
 _QUIET_ROWS = 20_000
 _QUIET = 0.999
-# Share above which an origin is told: it then has more than all other signals together.
+# Share above which an origin is named: it then has more than all other signals together.
 _STANDS_OUT = 0.5
 
 
@@ -33,7 +33,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Story:
-    """One incident, ready to be told.
+    """One incident, ready to be described.
 
     Attributes
     ----------

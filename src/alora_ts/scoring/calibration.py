@@ -167,7 +167,7 @@ def calibrate(
     following = rule.raw(
         total[held_back], rank[held_back], None if segments is None else segments[ends]
     )
-    # Windows spread over training are no neighbours, so each stands for itself.
+    # Windows spread over training are not neighbours, so each stands for itself.
     raw = np.concatenate([rule.moment(total[~held_back], rank[~held_back]), following])
     threshold = choose_threshold(
         raw,

@@ -5,7 +5,7 @@ repair, every score is a little higher, and a fixed threshold alarms at many tim
 set for. An anomaly lifts the scores of its own rows; drift lifts all of them, the lowest included.
 So the level that is followed is the median score of the last rows: an incident must fill half of
 them before it moves. The threshold rises with the level, to ten times its height at most: what
-lifts half of all rows further is no drift. It never sinks below the one that normal data gave.
+lifts half of all rows further is not drift. It never sinks below the one that normal data gave.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class ScoreRule:
         """What each variable (N, d) gives a localization to go by.
 
         As :meth:`error`, but with a floor under the scales when refined. That a variable which
-        hardly ever moves has moved says *when* very well; *which* are affected is better told by
+        hardly ever moves has moved says *when* very well; *which* are affected is better shown by
         sizes, and without the floor the quiet ones would always come first.
         """
         if self.scoring != "refined":

@@ -1,1 +1,1 @@
-"""The live service: rows in, readings and incidents out, history kept, people told."""
+"""The live service: rows in, readings and incidents out, history kept, people notified."""

@@ -1,4 +1,4 @@
-"""Run the service until it is told to stop."""
+"""Run the service until it is asked to stop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refuse_open_door(service: Service) -> None:
 def run_service(
     settings: Settings, *, read: Callable[[], Settings] | None = None, file: Path | None = None
 ) -> None:
-    """Serve until SIGINT or SIGTERM; requests at work are finished, then the store is closed.
+    """Serve until SIGINT or SIGTERM; requests in progress are finished, then the store is closed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def run_service(
         timeout_keep_alive=30,
     )
     server = _Server(config, service)
-    # The server raises the signal again once it has ended in order; being told to stop is no
+    # The server raises the signal again once it has ended in order; being asked to stop is no
     # failure, so that second one means nothing.
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -131,7 +131,7 @@ async def _watch(service: Service, read: Callable[[], Settings], file: Path | No
             await service.reload(read())
         except AloraError as error:
             service.settings_error = str(error)
-            _log.error("kept the settings in force: %s", error)
+            _log.error("kept the previous settings: %s", error)
 
 
 def _stamp(file: Path | None) -> tuple[int, int] | None:

@@ -42,7 +42,7 @@ class Service:
     Attributes
     ----------
     settings : Settings
-        Those in force; a reload replaces them.
+        The current ones; a reload replaces them.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -103,7 +103,7 @@ class Service:
         return await self.ingest.accept(source, rows)
 
     async def last_row(self, source: str) -> Row | None:
-        """Give the newest stored row of a source."""
+        """Return the newest stored row of a source."""
         return await asyncio.to_thread(self._last_row, self.sources.get(source))
 
     def _last_row(self, source: Source) -> Row | None:
@@ -139,7 +139,7 @@ class Service:
         Raises
         ------
         AloraError
-            When they cannot be used; the old ones stay in force.
+            When they cannot be used; the old ones stay.
         """
         old = self.settings
         fixed = [
@@ -173,18 +173,18 @@ class Service:
         self.bus.wake()
 
     async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
-        """Hear which signals are silent now, each with its last time (None: never seen)."""
+        """Take note of which signals are silent now, each with its last time (None: never seen)."""
         await asyncio.to_thread(self._silences.hear, self.sources.get(source), connector, signals)
 
     def close(self) -> None:
-        """Finish what is at work and let go of the store."""
+        """Finish what is in progress and let go of the store."""
         self.bus.attach(None)
         self.fits.close()
         self.crew.close()
         self.store.close()
 
     def channels(self) -> list[str]:
-        """Who is told about incidents."""
+        """Who is notified of incidents."""
         return self.tasks.channels
 
     def _changed(self, source: Source) -> None:

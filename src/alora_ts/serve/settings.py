@@ -52,7 +52,7 @@ class Settings(BaseModel):
     recalibrate_rows, drift_rows
         How many of the newest rows they look at.
     connect, notify
-        Other ways in, and who is told; see the how-to guides.
+        Other inputs, and who is notified; see the how-to guides.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -72,7 +72,7 @@ def read_settings(
         raise SettingsError(_explain(error, file, text, spoken, given)) from None
     if file is None:
         return settings
-    # A path in a file is meant from where the file is, wherever the service is started.
+    # A path in a file is relative to the file, wherever the service is started.
     base = file.resolve().parent
     elsewhere = {*spoken, *given}
     changes: dict[str, Any] = {
@@ -114,7 +114,7 @@ def _read(file: Path | None) -> tuple[str, dict[str, Any]]:
         raise SettingsError(f"cannot read the settings {file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # The decoder's message ends with the line.
-        raise SettingsError(f"the settings {file} are no TOML: {error}") from error
+        raise SettingsError(f"the settings {file} are not TOML: {error}") from error
 
 
 def _explain(

@@ -68,7 +68,7 @@ def test_a_model_is_uploaded_and_a_foreign_file_refused(chromium, silent_service
     foreign.write_bytes(b"PK\x03\x04 no model of ours")
     page.set_input_files("#model-file", foreign)
     page.click("button:has-text('Upload')")
-    told(page, "cannot read the file: it is truncated or no model file")
+    told(page, "cannot read the file: it is truncated or not a model file")
     watched.forgive("422")
     page.set_input_files("#model-file", fit_model(tmp_path / "spare.alora", seed=1))
     page.click("button:has-text('Upload')")

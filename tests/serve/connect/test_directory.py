@@ -193,7 +193,7 @@ def test_a_file_with_refused_rows_is_not_done(tmp_path: Path) -> None:
     async def story() -> None:
         async with running(watcher(inbox), host):
             await until(lambda: len(names(inbox / "failed")) == 2)
-            # The reason is mended, and the file put back.
+            # The reason is fixed, and the file put back.
             host.refused = set()
             (inbox / "failed" / "day.csv").rename(inbox / "day.csv")
             await until(lambda: names(inbox / "done"))

@@ -19,7 +19,7 @@ from alora_ts.serve.store.rows import read_readings
 from tests.serve.core import plant
 
 with warnings.catch_warnings():
-    # starlette prefers another package than httpx, which is no dependency of ours.
+    # starlette prefers another package than httpx, which is not a dependency of ours.
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 

@@ -45,7 +45,7 @@ def test_settings_change_while_it_runs(tmp_path: Path, model_file: Path) -> None
             return ask("/sources/plant")
 
         first = source()["model_id"]
-        # The settings are the same, but the model they name is another; only a signal tells.
+        # The settings are the same, but the model they name is another; only a signal shows it.
         plant.fit(seed=7).save(file)
         os.kill(service.pid, signal.SIGHUP)
         wait(lambda: source()["model_id"] != first)

@@ -47,8 +47,8 @@ def test_late_rows_are_counted_and_too_late_ones_refused(here: Plant) -> None:
     ("row", "why"),
     [
         ({"time": "2026-03-01T00:00:00Z", "values": {"flwo": 1.0}}, "did you mean 'flow'"),
-        ({"time": "2026-03-01T00:00:00Z", "values": {"flow": "3"}}, "is no number"),
-        ({"time": "2026-03-01T00:00:00Z", "values": {"flow": True}}, "is no number"),
+        ({"time": "2026-03-01T00:00:00Z", "values": {"flow": "3"}}, "is not a number"),
+        ({"time": "2026-03-01T00:00:00Z", "values": {"flow": True}}, "is not a number"),
         ({"time": "2026-03-01T00:00:00Z", "values": {"flow": 1e300}}, "beyond"),
         ({"time": "2026-03-01T00:00:00Z", "values": {"flow": 10**400}}, "beyond"),
         ({"time": "2026-03-01T00:00:00Z", "values": {}}, "no value"),
@@ -97,7 +97,7 @@ def test_ndjson(here: Plant) -> None:
         headers={"content-type": "application/x-ndjson"},
     ).json()
     assert answer["accepted"] == 5
-    assert answer["rejected"] == [{"index": 2, "reason": "the line is no JSON"}]
+    assert answer["rejected"] == [{"index": 2, "reason": "the line is not JSON"}]
 
 
 @pytest.mark.parametrize(

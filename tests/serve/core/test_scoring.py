@@ -49,7 +49,7 @@ def warm_up(
 @pytest.mark.parametrize("order", ["in order", "one late", "pieces shuffled", "one by one"])
 def test_scores_equal_a_batch(here: Plant, model: ALoRa, order: str) -> None:
     table, seconds = faulty(), np.arange(300)
-    seconds[180:] += 50  # a gap: the window begins anew
+    seconds[180:] += 50  # a gap: the window begins again
     rows = plant.rows(table, seconds=seconds)
     if order == "in order":
         here.send(rows)

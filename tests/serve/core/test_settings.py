@@ -43,7 +43,7 @@ def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:
         file, flags={"port": 9002, "models": {"b": "b.alora"}}, environment=environment
     )
     assert (found.port, found.late_limit) == (9002, 20)
-    # A path in the file is meant from the file's folder, one in a flag from where one stands.
+    # A path in the file is relative to the file's folder, one in a flag to the working directory.
     assert found.models == {"plant": tmp_path / "plant.alora", "b": Path("b.alora")}
     assert [section.name for section in found.notify.webhook] == ["pager", "second"]
 
@@ -99,7 +99,7 @@ def test_paths_are_meant_from_where_the_file_is(
     )
     assert broker.topics[0].topic == "rows"
     assert found.notify.webhook[0].secret_file == Path("/etc/pager.key")
-    # What is typed is meant from where one stands, and an address is no path.
+    # What is typed is relative to the working directory, and an address is not a path.
     typed = {"models": {"plant": Path("b.alora")}, "folder": Path("d"), "store": "s.db"}
     found = read_settings(Path("../serve.toml"), flags=typed, environment={})
     assert (found.folder, found.store) == (Path("d"), "s.db")

@@ -31,7 +31,7 @@ def webhook(*statuses: int, port: int = 0) -> Iterator[Hook]:
             length = int(self.headers["Content-Length"])
             body = self.rfile.read(length)
             if len(body) < length:
-                # A sender that stops in the middle of a request has told nothing.
+                # A sender that stops in the middle of a request has sent nothing.
                 self.close_connection = True
                 return
             hook.requests.append((dict(self.headers), body))
@@ -57,7 +57,7 @@ def webhook(*statuses: int, port: int = 0) -> Iterator[Hook]:
 
 @dataclass
 class Mailbox:
-    """What an SMTP server was told."""
+    """What an SMTP server received."""
 
     port: int = 0
     commands: list[str] = field(default_factory=list)

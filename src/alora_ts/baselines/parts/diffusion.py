@@ -11,7 +11,7 @@ _FIRST, _LAST = 1e-4, 0.02
 
 
 def signal_left(step: int) -> float:
-    """Give ᾱ after steps 0 … ``step`` of 1,000 with β from 0.0001 to 0.02.
+    """Return ᾱ after steps 0 … ``step`` of 1,000 with β from 0.0001 to 0.02.
 
     The noisy signal is √ᾱ times the signal plus √(1 − ᾱ) times unit noise.
 

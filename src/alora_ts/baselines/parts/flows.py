@@ -45,7 +45,7 @@ class PlanarFlow(nn.Module):
         self.b = nn.Parameter(torch.zeros(()))
 
     def direction(self) -> Tensor:
-        """Give û = u + (softplus(w·u) − 1 − w·u) w / ‖w‖²."""
+        """Return û = u + (softplus(w·u) − 1 − w·u) w / ‖w‖²."""
         along = self.w @ self.u
         return self.u + (functional.softplus(along) - 1 - along) * self.w / self.w.square().sum()
 
@@ -143,7 +143,7 @@ class RealNVP(nn.Module):
         return chain(nn.ModuleList(flow for pair in pairs for flow in pair), x)
 
     def hidden_weights(self) -> Iterator[Tensor]:
-        """Give the weights of the couplings' hidden layers."""
+        """Return the weights of the couplings' hidden layers."""
         for coupling in self.coupling:
             assert isinstance(coupling, AffineCoupling)
             yield coupling.hidden.weight

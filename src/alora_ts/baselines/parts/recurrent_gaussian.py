@@ -52,7 +52,7 @@ class GaussianHead(nn.Module):
         self.spread = nn.Linear(features, size)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Give mean and standard deviation, (…, size) each."""
+        """Return mean and standard deviation, (…, size) each."""
         return self.mean(features), _positive(self.spread(features), self.scale)
 
 

@@ -31,7 +31,7 @@ class KindOfAnomaly:
     ----------
     kind : str
     length : int
-        Rows during which it is at work.
+        Rows during which it is active.
     signal : ndarray of shape (rows,)
         The origin in the first run, from 60 rows before the fault to 120 after its start.
     ranks : ndarray of shape (runs, rows)
@@ -73,12 +73,12 @@ class TypeRanks:
         said = (
             f"Rank of the last attention matrix under {len(self.kinds)} kinds of anomaly of the "
             f"simulated set 'types' (8 variables, T = {self.window}), mean and range of {runs} "
-            f"runs (data and network drawn anew); grey: the signal in which the fault began. In "
-            f"all {runs} runs the mean rank during the fault was above that of normal rows "
-            f"({self.usual:.2f}) for {len(always)} of the {len(self.kinds)} kinds."
+            f"runs (each with new data and a new network); grey: the signal in which the fault "
+            f"began. In all {runs} runs the mean rank during the fault was above that of normal "
+            f"rows ({self.usual:.2f}) for {len(always)} of the {len(self.kinds)} kinds."
         )
         if never:
-            said += f" On the mean of the runs it was not above it for: {', '.join(never)}."
+            said += f" On average over the runs it was not above it for: {', '.join(never)}."
         return said
 
 
@@ -143,7 +143,7 @@ def _draw_kind(axes: Axes, one: KindOfAnomaly, usual: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     rows = np.arange(-_BEFORE, -_BEFORE + one.ranks.shape[1])
-    shade(axes, 0, one.length, label="the fault is at work")
+    shade(axes, 0, one.length, label="the fault is active")
     top = max(float(one.ranks.max()), 6.0)
     low, high = float(one.signal.min()), float(one.signal.max())
     scaled = (one.signal - low) / max(high - low, 1e-12)

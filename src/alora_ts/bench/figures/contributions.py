@@ -45,11 +45,11 @@ class Contributions:
         most = min(_MAPPED, len(self.variables))
         return (
             f"Contribution weights C of a network fitted on {self.place}. Left: the {most} "
-            f"variables with the largest ties, of {len(self.variables)}; rows cause, columns feel; "
-            "colours end at the largest weight between different variables, the diagonal may "
-            f"exceed it. Right: the {_TIES} strongest ties between different variables at most. "
-            f"For {np.mean(own > others):.0%} of the variables their own weight exceeds those of "
-            "all others together."
+            f"variables with the largest ties, of {len(self.variables)}; rows influence, columns "
+            "are influenced; colours end at the largest weight between different variables, the "
+            f"diagonal may exceed it. Right: the {_TIES} strongest ties between different "
+            f"variables at most. For {np.mean(own > others):.0%} of the variables their own "
+            "weight exceeds those of all others together."
         )
 
 

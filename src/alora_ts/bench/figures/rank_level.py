@@ -59,7 +59,7 @@ class RankLevel:
             said += (
                 f" The published {self.published:g} is exceeded by the fifth value of {above:.1%} "
                 "of these windows, whose rank it would put above 4: singular values depend on how "
-                "a network was trained, so h1 must be chosen anew for each."
+                "a network was trained, so h1 must be chosen for each."
             )
         return said
 

@@ -1,4 +1,4 @@
-"""The simulation of appendix E: what moves, and how well E and C foretell it."""
+"""The simulation of appendix E: what moves, and how well E and C predict it."""
 
 from __future__ import annotations
 

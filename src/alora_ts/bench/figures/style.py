@@ -1,4 +1,4 @@
-"""One look for all figures: readable in print at column width, told apart without colour vision."""
+"""One look for all figures: readable at column width, distinguishable without colour vision."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def styled(draw: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def check_format(path: Path) -> str:
-    """Give a file's format by its name's ending.
+    """Return a file's format by its name's ending.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def check_format(path: Path) -> str:
 
 @styled
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PDF, SVG or PNG (300 dots per inch), whole or not at all.
+    """Write a figure as PDF, SVG or PNG (300 dots per inch), atomically.
 
     Raises
     ------

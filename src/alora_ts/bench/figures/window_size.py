@@ -44,8 +44,8 @@ class WindowSizes:
         """What was found."""
         said = [
             "Best affiliation F1 against the window size T: the threshold is the best one on the "
-            "test labels, so this is no validation score (the paper's axis says validation F1, but "
-            "labels exist in the test part only). Mean over entities"
+            "test labels, so this is not a validation score (the paper's axis says validation F1, "
+            "but labels exist in the test part only). Mean over entities"
             + ("; bars: standard deviation over seeds." if self.repeated else ".")
         ]
         for name, values in self.values.items():

@@ -75,7 +75,7 @@ class Workshop:
     root : Path
         The folder that holds the datasets' folders.
     place : str, optional
-        "dataset/entity" to fit on. By default SMD/machine-1-6, or where SMD is not at hand
+        "dataset/entity" to fit on. By default SMD/machine-1-6, or where SMD is not installed
         synthetic/clear-faults.
     preset : str
         Which ALoRa to fit, see :mod:`alora_ts.bench.contestant`.

@@ -22,7 +22,7 @@ def as_terminal(table: Table, *, width: int) -> Group:
     ----------
     table : Table
     width : int
-        Of the terminal. A table that is wider goes on below, its rows' names repeated.
+        Of the terminal. A wider table continues below, its rows' names repeated.
 
     Examples
     --------

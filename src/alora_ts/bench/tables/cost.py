@@ -37,7 +37,7 @@ def cost(records: Iterable[Record]) -> list[Table]:
             title=f"Computational cost on {place_of(arena)}",
             published_as="cost",
             notes=[
-                "Ours are seconds of the processor, which other work on the machine does not "
+                "Ours are CPU seconds, which other work on the machine does not "
                 "stretch. Published times are of a machine that the paper does not name, and "
                 "the presets of this plan may have smaller networks.",
                 "No weights stand beside methods that learn none or keep their training rows.",

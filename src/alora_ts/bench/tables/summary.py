@@ -106,7 +106,7 @@ def located(key: str) -> Read:
 
 
 def cost_of(name: str) -> Read:
-    """A fact or measurement of the run, or "score_ms": milliseconds of processor for a row."""
+    """A fact or measurement of the run, or "score_ms": milliseconds of CPU for a row."""
 
     def read(record: Record) -> float | None:
         if name == "score_ms":

@@ -70,7 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table; ``apart`` where it is no competitor but a yardstick."""
+    """A line of a table; ``apart`` where it is not a competitor but a yardstick."""
 
     name: str
     cells: tuple[Cell, ...]

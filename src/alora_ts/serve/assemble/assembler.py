@@ -93,7 +93,7 @@ class Assembler:
         return None
 
     def take(self, *, now: int) -> list[Row]:
-        """Give the rows that are ready, oldest first.
+        """Return the rows that are ready, oldest first.
 
         A row is ready when it is complete or has waited long enough, and no older one is still
         being collected.

@@ -67,7 +67,7 @@ class Grid:
                 )
 
     def point(self, time: int) -> int | None:
-        """Give the row that a sample serves; None when it is too far from any.
+        """Return the row that a sample serves; None when it is too far from any.
 
         A sample midway between two rows serves the later one.
         """

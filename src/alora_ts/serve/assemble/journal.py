@@ -79,7 +79,7 @@ class Journal:
             )
 
     def load(self) -> list[Sample]:
-        """Give all samples, in order of time."""
+        """Return all samples, in order of time."""
         found = self._database.execute("SELECT signal, time, value FROM sample ORDER BY time")
         return [Sample(*row) for row in found]
 

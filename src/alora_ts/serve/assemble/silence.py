@@ -39,7 +39,7 @@ class SilenceWatch:
         self._last[signal] = max(time, self._last.get(signal, time))
 
     def silent(self, *, now: int) -> dict[str, int | None]:
-        """Give the silent signals, each with the time of its last value (None: never came)."""
+        """Return the silent signals, each with the time of its last value (None: never came)."""
         return {
             name: self._last.get(name)
             for name, heard in self._heard.items()

@@ -67,7 +67,7 @@ class DirectoryConnector:
         """The files that are whole, the oldest first."""
         folder = self._settings.path
         if not folder.is_dir():
-            raise AloraError(f"the folder {folder} does not exist; create it, or mend `path`")
+            raise AloraError(f"the folder {folder} does not exist; create it, or correct `path`")
         self._progress.enter("connected")
         now = time.monotonic()
         seen = dict[Path, tuple[int, int, float]]()
@@ -140,7 +140,7 @@ def _header(path: Path) -> list[str]:
 
 
 def as_rows(table: Table, *, unit: TimeUnit = "s") -> list[Row]:
-    """Give a table's rows.
+    """Return a table's rows.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def read_value(
 def read_fields(
     payload: bytes, *, time_key: str = "time", unit: TimeUnit = "s"
 ) -> tuple[int | None, dict[str, float]]:
-    """Read an object of several signals; what is no finite number is left out.
+    """Read an object of several signals; what is not a finite number is left out.
 
     Devices send states, versions and battery levels beside their measurements.
 

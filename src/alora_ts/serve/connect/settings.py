@@ -106,7 +106,7 @@ class AssembleSettings(Section):
         return self
 
     def grid(self) -> Grid:
-        """Give the same in microseconds."""
+        """Return the same in microseconds."""
         step = round(self.step * 1e6)
 
         def micros(seconds: float | None, otherwise: int) -> int:
@@ -162,7 +162,7 @@ class TopicSettings(Section):
         return self
 
     def template(self) -> str:
-        """Give the form of the variable's name."""
+        """Return the form of the variable's name."""
         if self.variable is not None:
             return self.variable
         return "{field}" if self.payload == "fields" else "{variable}"

@@ -38,7 +38,7 @@ class StdinConnector:
         self._stream = stream
 
     def status(self) -> ConnectorStatus:
-        """Say whether the input goes on and what was counted."""
+        """Say whether the input is still open and what was counted."""
         return self._progress.status()
 
     async def run(self, host: Host) -> None:

@@ -43,7 +43,7 @@ async def store(
 async def persist(
     progress: Progress, work: Callable[[], Awaitable[None]], *, first_pause: float = 1.0
 ) -> None:
-    """Do the work of a connector, anew after each failure, until it ends or is cancelled."""
+    """Do the work of a connector, again after each failure, until it ends or is cancelled."""
     pause = first_pause
     while True:
         began = asyncio.get_running_loop().time()

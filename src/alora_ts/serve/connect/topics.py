@@ -36,7 +36,7 @@ class TopicMatcher:
         self._template = settings.template()
 
     def match(self, topic: str) -> dict[str, str] | None:
-        """Give the words in braces of a topic; None when it is another topic."""
+        """Return the words in braces of a topic; None when it is another topic."""
         words = dict[str, str]()
         levels = topic.split("/")
         for at, wanted in enumerate(self._levels):

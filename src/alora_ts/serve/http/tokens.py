@@ -56,7 +56,7 @@ class _Known:
 
 
 class TokenBook:
-    """The tokens in force, at most two seconds old, so that a revoked one soon counts no more.
+    """The valid tokens, at most two seconds old, so that a revoked one soon stops working.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class TokenBook:
         return bool(self._tokens())
 
     def role_of(self, token: str) -> tuple[str, Role] | None:
-        """The id and role of a token; None when it is not in force."""
+        """The id and role of a token; None when it is not valid."""
         form = _FORM.fullmatch(token)
         if form is None:
             return None

@@ -21,7 +21,7 @@ __all__ = ["Silences"]
 
 
 class Silences:
-    """Opens an incident when a signal falls silent and closes it when it speaks again.
+    """Opens an incident when a signal falls silent and closes it when it returns.
 
     Parameters
     ----------

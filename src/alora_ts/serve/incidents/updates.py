@@ -1,4 +1,4 @@
-"""What becomes of incidents in one step, and which of it people hear."""
+"""What becomes of incidents in one step, and what people are notified of."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def read_model(file: bytes) -> ALoRa:
             ValueError,
         ) as error:
             raise ArtifactError(
-                f"the file is no usable model of alora-ts ({type(error).__name__}); give a file "
+                f"the file is not a usable model of alora-ts ({type(error).__name__}); give a file "
                 "written by `alora-ts fit` or ALoRa.save"
             ) from error
 

@@ -1,4 +1,4 @@
-"""Training in a process of its own, so that scoring goes on beside it."""
+"""Training in a process of its own, so that scoring continues meanwhile."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FitOrder:
 def run_fit(order: FitOrder, pipe: Pipe) -> None:
     """Fit and compare.
 
-    Tells ("progress", share, text), at last ("done", file, comparison) or ("failed", why).
+    Sends ("progress", share, text), at last ("done", file, comparison) or ("failed", why).
     """
     # Ctrl-C at the terminal reaches every process of the group; the service ends this one itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

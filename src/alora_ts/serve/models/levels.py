@@ -61,7 +61,7 @@ def adjust_threshold(
 def effective_threshold(
     connection: Connection, source: int, model: str, *, own: float, limit: float
 ) -> float:
-    """The alarm level in force for a source with a model.
+    """The current alarm level of a source with a model.
 
     Parameters
     ----------

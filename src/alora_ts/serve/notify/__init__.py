@@ -1,4 +1,4 @@
-"""Telling people and systems about incidents."""
+"""Notifying people and systems of incidents."""
 
 from alora_ts.serve.notify.build import build_channels
 from alora_ts.serve.notify.dispatcher import Channel, Dispatcher

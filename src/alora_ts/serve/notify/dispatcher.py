@@ -22,7 +22,7 @@ _BATCH = 50
 
 
 def pause_before(attempt: int, *, chance: float) -> float:
-    """Give the seconds before an attempt: doubled each time, and between half and all of that.
+    """Return the seconds before an attempt: doubled each time, and between half and all of that.
 
     The chance keeps many services that lost one receiver from returning all at once.
 
@@ -56,7 +56,7 @@ class Channel:
         self._sources = frozenset(settings.sources)
 
     def wants(self, event: IncidentEvent) -> bool:
-        """Say whether the event is to be told here."""
+        """Say whether the event is to be sent here."""
         source = event.incident.get("source")
         return event.kind in self._events and (not self._sources or source in self._sources)
 

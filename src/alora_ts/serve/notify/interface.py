@@ -1,4 +1,4 @@
-"""What is told, to whom, and where the telling is kept until it succeeded."""
+"""What is sent, to whom, and where it is kept until it succeeded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Outbox(Protocol):
     """Keeps entries across crashes; times are seconds since 1970."""
 
     async def due(self, now: float, limit: int) -> Sequence[OutboxEntry]:
-        """Give pending entries whose next attempt is not after ``now``, oldest first."""
+        """Return pending entries whose next attempt is not after ``now``, oldest first."""
         ...
 
     async def sent(self, entry: int) -> None:
@@ -60,7 +60,7 @@ class Outbox(Protocol):
 
 
 class Notifier(Protocol):
-    """Tells one receiver about incidents."""
+    """Notifies one receiver of incidents."""
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ __all__ = ["as_json", "headline", "story"]
 
 
 def as_json(event: IncidentEvent) -> bytes:
-    """Give the event as JSON, the same bytes at every attempt.
+    """Return the event as JSON, the same bytes at every attempt.
 
     Examples
     --------

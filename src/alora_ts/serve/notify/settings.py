@@ -27,7 +27,7 @@ __all__ = [
 
 
 class ChannelSection(Section):
-    """What every channel has: a name, and which events it tells about."""
+    """What every channel has: a name, and which events it sends."""
 
     name: Name
     events: Annotated[tuple[EventKind, ...], Field(min_length=1)] = ("opened", "closed")
@@ -69,7 +69,7 @@ class SmtpSettings(ChannelSection):
 
 
 class NotifySettings(Section):
-    """``[notify]``: who is told about incidents."""
+    """``[notify]``: who is notified of incidents."""
 
     webhook: tuple[WebhookSettings, ...] = ()
     mqtt: tuple[MqttOutSettings, ...] = ()

@@ -58,7 +58,7 @@ class SmtpNotifier:
                     server.login(settings.username, self._password or "")
                 refused = server.send_message(mail)
         except (OSError, smtplib.SMTPException) as error:
-            # The text of a failed login may repeat what was sent, so only the kind is told.
+            # The text of a failed login may repeat what was sent, so only the kind is reported.
             kind = type(error).__name__
             why = kind if isinstance(error, smtplib.SMTPAuthenticationError) else f"{kind}: {error}"
             raise DeliveryError(

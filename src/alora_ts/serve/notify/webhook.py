@@ -19,7 +19,7 @@ __all__ = ["DeliveryError", "RefusedError", "WebhookNotifier", "sign"]
 
 
 class DeliveryError(AloraError):
-    """A receiver could not be told; another attempt may succeed."""
+    """A receiver could not be notified; another attempt may succeed."""
 
 
 class RefusedError(DeliveryError):
@@ -27,7 +27,7 @@ class RefusedError(DeliveryError):
 
 
 def sign(secret: str, timestamp: int, body: bytes) -> str:
-    """Give the signature of a request: HMAC-SHA256 over ``timestamp.body``, in hex.
+    """Return the signature of a request: HMAC-SHA256 over ``timestamp.body``, in hex.
 
     The time is part of what is signed, so that a receiver can refuse old requests sent again.
 

@@ -12,7 +12,7 @@ __all__ = ["read_secret"]
 
 
 def read_secret(value: SecretStr | None, file: Path | None) -> str | None:
-    """Give the secret; a file's last line break is not part of it.
+    """Return the secret; a file's last line break is not part of it.
 
     Raises
     ------

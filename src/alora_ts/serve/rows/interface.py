@@ -97,16 +97,16 @@ class Host(Protocol):
         ...
 
     async def last_row(self, source: str) -> Row | None:
-        """Give the newest stored row of a source."""
+        """Return the newest stored row of a source."""
         ...
 
     async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
-        """Hear which signals are silent now, each with its last time (None: never seen)."""
+        """Take note of which signals are silent now, each with its last time (None: never seen)."""
         ...
 
 
 class Connector(Protocol):
-    """Brings rows into the service until it is cancelled, and mends its connection by itself."""
+    """Brings rows into the service until it is cancelled, and restores its connection by itself."""
 
     @property
     def name(self) -> str:
@@ -149,7 +149,7 @@ class Progress:
         self._rejected = Counter[str]()
 
     def enter(self, state: ConnectorState, error: str | None = None) -> None:
-        """Change the state; an error stays visible after the connection is mended."""
+        """Change the state; an error stays visible after the connection is restored."""
         self._state = state
         self._error = error or self._error
 
@@ -166,7 +166,7 @@ class Progress:
         self._rejected[reason] += count
 
     def status(self) -> ConnectorStatus:
-        """Give a picture of the counts."""
+        """Return a snapshot of the counts."""
         return ConnectorStatus(
             self.name,
             self.kind,

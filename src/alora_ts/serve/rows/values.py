@@ -63,7 +63,7 @@ def read_values(
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise RowError("not-a-number", f"the value of {name!r} is no number")
+            raise RowError("not-a-number", f"the value of {name!r} is not a number")
         if isinstance(value, float) and math.isnan(value):
             continue  # a sender without null writes a missing value so
         if not -LARGEST <= value <= LARGEST:

@@ -15,7 +15,7 @@ __all__ = ["Past"]
 
 
 class Past:
-    """Follows a source's rows, as a stream does, and tells where what they show began.
+    """Follows a source's rows, as a stream does, and says where what they show began.
 
     Parameters
     ----------

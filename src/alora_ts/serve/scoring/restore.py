@@ -28,7 +28,7 @@ def push_time(model: ALoRa, time: int) -> np.datetime64 | None:
 
 
 def gap_micros(model: ALoRa) -> float | None:
-    """The longest pause between rows that is no gap; None for a model that looks for none."""
+    """The longest pause between rows that is not a gap; None for a model that looks for none."""
     gap = model.model_.preparation.gap
     return None if gap is None or push_time(model, 0) is None else gap * 1e6
 

@@ -70,7 +70,7 @@ class Scorer:
     models : LoadedModels
     source : Source
     channels : callable giving names
-        Who is told about incidents.
+        Who is notified of incidents.
     """
 
     def __init__(

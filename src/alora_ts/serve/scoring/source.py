@@ -18,7 +18,7 @@ class UnknownSourceError(NotFoundError):
 
 
 def check_source_name(name: str) -> str:
-    """Give the name back if it can be one: letters, digits, ``_ . -``.
+    """Return the name if it can be one: letters, digits, ``_ . -``.
 
     Examples
     --------

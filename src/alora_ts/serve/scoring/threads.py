@@ -59,7 +59,7 @@ class Crew:
         return len(self._busy)
 
     def close(self) -> None:
-        """Finish the steps at work and stop; the rest is scored at the next start."""
+        """Finish the steps in progress and stop; the rest is scored at the next start."""
         self._stopped.set()
         for _ in self._threads:
             self._ready.put(None)

@@ -120,7 +120,7 @@ def count_open(connection: Connection) -> dict[int, int]:
         .where(incidents.c.state == "open")
         .group_by(incidents.c.source_id)
     )
-    return {source: count for source, count in counted}  # noqa: C416  # rows are no pairs to mypy
+    return {source: count for source, count in counted}  # noqa: C416  # rows are not pairs to mypy
 
 
 def set_verdict(connection: Connection, key: str, verdict: str | None) -> None:

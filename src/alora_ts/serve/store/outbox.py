@@ -69,7 +69,7 @@ class StoredOutbox:
         self._store = store
 
     async def due(self, now: float, limit: int) -> list[OutboxEntry]:
-        """Give pending entries whose next attempt is not after ``now``, oldest first."""
+        """Return pending entries whose next attempt is not after ``now``, oldest first."""
         return await asyncio.to_thread(self._due, int(now * 1e6), limit)
 
     def _due(self, now: int, limit: int) -> list[OutboxEntry]:

@@ -111,7 +111,7 @@ def _active(source: int) -> Any:
 
 
 def active_model(connection: Connection, source: int) -> Record | None:
-    """The activation in force."""
+    """The current activation."""
     return connection.execute(_active(source).limit(1)).first()
 
 

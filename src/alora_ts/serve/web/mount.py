@@ -37,7 +37,7 @@ SECURITY_HEADERS = {
     # runs beside pages of the version before.
     "cache-control": "no-cache",
 }
-# The report's style sheet is the house style; the dashboard adds to it.
+# The dashboard adds to the report's style sheet.
 _HOUSE_STYLE = "report.css"
 
 

@@ -24,7 +24,7 @@ def read_json(body: bytes) -> Any:
     try:
         return from_json(body)
     except ValueError as error:
-        raise DataError(f"the body is no JSON: {error}") from error
+        raise DataError(f"the body is not JSON: {error}") from error
 
 
 def read_row(item: Any) -> Row | RowError:
@@ -49,7 +49,7 @@ def read_rows(body: bytes) -> list[Row | RowError]:
 
 
 async def ndjson_rows(request: Request) -> AsyncIterator[list[Row | RowError]]:
-    """Rows of a stream of lines, some at a time, as they come."""
+    """Rows of a stream of lines, some at a time, as they arrive."""
     rest = b""
     async for chunk in request.stream():
         *lines, rest = (rest + chunk).split(b"\n")
@@ -66,4 +66,4 @@ def _read_line(line: bytes) -> Row | RowError:
     try:
         return read_row(from_json(line))
     except ValueError:
-        return RowError("not-json", "the line is no JSON")
+        return RowError("not-json", "the line is not JSON")

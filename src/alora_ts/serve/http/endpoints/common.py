@@ -92,5 +92,5 @@ def read_cursor(cursor: str | None) -> tuple[int, str] | None:
         return None
     time, _, key = cursor.partition(".")
     if not (time.isascii() and time.lstrip("-").isdigit() and len(time) < 19):
-        raise DataError("the cursor is none that this service gave; leave it out to begin anew")
+        raise DataError("the cursor is none that this service gave; leave it out to begin again")
     return int(time), key

@@ -47,7 +47,7 @@ class FitAnswer(BaseModel):
 
 
 class ThresholdAnswer(BaseModel):
-    """The alarm level in force, the model's own, and where the first comes from."""
+    """The current alarm level, the model's own, and where the first comes from."""
 
     source: str
     threshold: float

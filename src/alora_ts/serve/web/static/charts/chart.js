@@ -1,4 +1,4 @@
-// A chart over time: uPlot in the colours and scales of the house.
+// A chart over time: uPlot in the colours and scales of the report.
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { h } from "../dom.js";
 import { number } from "../numbers.js";

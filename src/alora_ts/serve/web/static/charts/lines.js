@@ -23,7 +23,7 @@ export function broken(t, v) {
   return [times, values];
 }
 
-/** Lines with their own times on one common axis; a missing partner is no gap. */
+/** Lines with their own times on one common axis; a missing partner is not a gap. */
 export function together(lines) {
   const tables = lines.map(({ t, v }) => broken(t, v));
   if (tables.length === 1) return tables[0];

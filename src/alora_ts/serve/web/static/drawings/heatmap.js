@@ -1,4 +1,4 @@
-// C as a square of shades; rows cause, columns feel.
+// C as a square of shades; rows influence, columns are influenced.
 import { hideTip, showTip } from "../charts/tip.js";
 import { s } from "../dom.js";
 import { number } from "../numbers.js";
