@@ -105,7 +105,7 @@ def line(result: Result, rate: float) -> str:
 
 
 def table(methods: Sequence[str], *, preset: str, seed: int, changes: dict[str, Any]) -> str:
-    """Measure the methods and lay the results out."""
+    """Measure the methods and make the table."""
     data = make("clear-faults", seed=seed)
     rate = float(data.label.mean())
     chance = float(data.origin_truth()[data.label].sum(1).mean() / data.test.shape[1])

@@ -26,7 +26,7 @@ COMMAND = [sys.executable, "-c", "from alora_ts.cli.main import run; run()", "be
 
 
 def run_with_kills(plan: str, out: Path, *, data: Path | None, kills: int, seed: int) -> list[int]:
-    """Run a plan to its end although it is killed; give the finished runs after each kill."""
+    """Run a plan to its end although it is killed; return the finished runs after each kill."""
     rng = random.Random(seed)
     command = [*COMMAND, plan, "--out", str(out), *(["--data", str(data)] if data else [])]
     finished = []

@@ -1,4 +1,4 @@
-"""What a fitted network says of rows, for studies that go on from there."""
+"""What a fitted network says of rows, for studies that start from there."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def clean(axes: Axes) -> None:
 
 
 def point_adjustment() -> None:
-    """An informative and a random score that point adjustment cannot tell apart."""
+    """An informative and a random score that point adjustment cannot distinguish."""
     n, first, last = 400, 150, 290
     label = np.zeros(n, dtype=np.int64)
     label[first:last] = 1
@@ -154,7 +154,7 @@ def zone_worth() -> None:
 
 
 def chance_levels() -> None:
-    """The same series by every metric: what luck and laziness reach, and what work adds."""
+    """The same series by every metric: what chance reaches, and what a detector adds."""
     label, score = plant(0)
     found = metrics.evaluate(label, score, i_know_it_misleads=True, repeats=100)
     names = [

@@ -85,7 +85,7 @@ STEPS: dict[str, Callable[[Path], None]] = {
 
 
 def measure(step: str, path: Path) -> dict[str, float]:
-    """Run one step in this process and give its peak beyond idle."""
+    """Run one step in this process and return its peak beyond idle."""
     import torch
 
     # One small round first, so that libraries have loaded what they load on first use.

@@ -39,7 +39,7 @@ LONG = (AFFILIATION, RANGE, VOLUME)
 
 @dataclass(frozen=True)
 class Limit:
-    """One promise: a number and the bound it must keep."""
+    """One limit: a number and its bound."""
 
     what: str
     value: float
@@ -49,7 +49,7 @@ class Limit:
 
     @property
     def kept(self) -> bool:
-        """Whether the bound is kept."""
+        """Whether the bound holds."""
         return self.value >= self.bound if self.at_least else self.value <= self.bound
 
 

@@ -63,7 +63,7 @@ def _by(outcomes: list[dict[str, Any]], key: str) -> str:
 
 
 def _paired(outcomes: list[dict[str, Any]]) -> str:
-    """Mean difference, its 95 % interval over systems drawn again, systems won and lost."""
+    """Mean difference, its 95 % interval over bootstrapped systems, systems won and lost."""
     systems = sorted({(o["family"], o["system"]) for o in outcomes})
     rng = np.random.default_rng(0)
     lines = []

@@ -5,7 +5,7 @@ ALoRa with its defaults is fitted on the healthy rows, and every form ranks the 
 same fitted model. Counted are the faults that moved at least one signal beside their origin.
 
     python benchmarks/origins.py                                # 48 fits, 10 to 15 minutes
-    python benchmarks/origins.py --systems 2 --seeds 1 --out -  # a taste, on the terminal
+    python benchmarks/origins.py --systems 2 --seeds 1 --out -  # a quick look, on the terminal
 """
 
 from __future__ import annotations

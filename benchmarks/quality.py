@@ -58,7 +58,7 @@ ASD = tuple(f"omi-{number}" for number in range(1, 7))
 
 
 def plan(datasets: list[str], seeds: int, variants: list[str]) -> list[tuple[str, str, int, str]]:
-    """All runs, the most telling first."""
+    """All runs, the most informative first."""
     named = {"SMD": SMD, "ASD": ASD, "MSL": ("",)}
     return [
         (variant, dataset, seed, entity)

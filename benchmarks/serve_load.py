@@ -218,7 +218,7 @@ def measure_many(folder: Path, rows: int) -> Part:
 
 
 def measure_soak(folder: Path, rows: int) -> Part:
-    """A day of rows as fast as they go, with the dashboard open."""
+    """A day of rows at full speed, with the dashboard open."""
     path = folder / "soak.alora"
     make_model(path, 5, window=10, layers=1, heads=2, epochs=1, epoch_windows=64)
     samples = list[tuple[float, float]]()

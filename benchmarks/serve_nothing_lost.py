@@ -63,7 +63,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The proof in numbers, for one source."""
+    """The result in numbers, for one source."""
 
     source: str
     sent: int
@@ -152,7 +152,7 @@ def _stored(service: ServiceProcess) -> int:
 
 
 def _wait_for_subscription(service: ServiceProcess) -> None:
-    """The broker keeps messages only for those it has heard of."""
+    """The broker keeps messages only for those it has seen before."""
     while True:
         health = httpx.get(f"{service.url}/api/v1/health", timeout=30).json()
         if all(each["state"] == "connected" for each in health["connectors"]):
@@ -250,7 +250,7 @@ def table(proof: Proof) -> str:
 
 
 def main() -> None:
-    """Run the proof and print or write its table."""
+    """Run the test and print or write its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=20)

@@ -1,4 +1,4 @@
-"""Senders that do not forget a row before somebody has taken it."""
+"""Senders that keep a row until it is confirmed."""
 
 from __future__ import annotations
 

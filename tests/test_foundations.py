@@ -36,7 +36,7 @@ def test_places_that_cannot_be_written_are_named(tmp_path: Path, where: str) -> 
         pass
 
 
-def test_progress_is_silent_when_told_and_without_a_terminal(
+def test_progress_is_silent_when_asked_and_without_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for progress in (False, None):

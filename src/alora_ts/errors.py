@@ -30,7 +30,7 @@ class NotFittedError(AloraError):
 
 
 class TrainingError(AloraError):
-    """Training cannot go on (for instance, the loss is no longer finite)."""
+    """Training cannot continue (for instance, the loss is no longer finite)."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -76,7 +76,7 @@ time_norm, causal
     scoring : {"refined", "paper", "error"}
         See :class:`alora_ts.scoring.ScoreRule`.
     cap : float
-        Most that one variable adds to a refined score at one moment, in multiples of its normal
+        Most that one variable adds to a refined score at one row, in multiples of its normal
         squared error.
     smoothing : int
         Rows over which a refined score is averaged, looking back.
@@ -119,7 +119,7 @@ time_norm, causal
     Attributes
     ----------
     model_ : FittedModel
-        Everything learned: network, preparation, calibration, course of the training.
+        Everything learned: network, preparation, calibration, training history.
     contributions_ : Relations
         E and C with the variables' names: who influences whom.
 

@@ -77,7 +77,7 @@ def test_generator_learns_without_touching_the_discriminators() -> None:
         assert torch.equal(old, new)
 
 
-def test_a_discriminator_that_is_too_sure_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_discriminator_that_is_too_sure_is_reset(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     networks = DaemonNetworks(2, window=16, base=4, latent=8)
     step = AdversarialStep(

@@ -98,7 +98,7 @@ def test_validation_windows_share_no_rows_with_training() -> None:
     assert not used[0] & used[1]
 
 
-def test_second_phase_begins_anew_and_weights_sum_to_one() -> None:
+def test_second_phase_starts_over_and_weights_sum_to_one() -> None:
     built: list[MemtoNetwork] = []
 
     class Watched(MEMTO):

@@ -122,7 +122,7 @@ def test_falls_leave_out_events_without_room():
     assert len(after_event.follow_falls(rank, label, parts, 5).ranks) == 0
 
 
-def test_a_rank_that_stays_up_is_told():
+def test_a_rank_that_stays_up_is_reported():
     label = np.zeros(300, dtype=bool)
     label[30:35] = True
     rank = np.ones(300)
@@ -185,7 +185,7 @@ def test_simulation_is_drawn(tmp_path):
     _saved(simulated.draw(run_simulation(runs=2, whole=False, progress=False)), tmp_path)
 
 
-def test_fits_are_shared_and_told():
+def test_fits_are_shared_and_reported():
     steps: list[str] = []
     shop = Workshop(
         root=Path(),

@@ -52,7 +52,7 @@ def test_wins_ties_and_losses_follow_the_interval(
     assert f"**{title}: 5**" in said
 
 
-def test_one_series_has_numbers_but_no_luck() -> None:
+def test_one_series_has_numbers_but_no_interval() -> None:
     records = [
         invented(method, dataset="MSL", entity=None, level=level)
         for method, level in (("norm", 0.9), ("knn", 0.5), ("pca", 0.7), ("alora", 0.6))

@@ -131,7 +131,7 @@ def test_intervals_are_the_naive_ones(values: list[float], seed: int) -> None:
     assert found.high == pytest.approx(max(high, mean), abs=1e-12)
 
 
-def test_intervals_agree_with_scipy_within_their_own_luck() -> None:
+def test_intervals_agree_with_scipy_within_their_own_spread() -> None:
     values = np.random.default_rng(3).normal(size=25)
     found = bootstrap_mean(values)
     assert found is not None
@@ -150,7 +150,7 @@ def test_constant_and_single_values() -> None:
     assert bootstrap_mean([0.4]) is None
 
 
-def test_intervals_say_whether_a_sign_may_be_luck() -> None:
+def test_intervals_say_whether_a_sign_may_be_chance() -> None:
     sure, unsure = bootstrap_mean([0.1, 0.2, 0.3]), bootstrap_mean([-0.5, 0.2, 0.4])
     assert sure is not None
     assert unsure is not None

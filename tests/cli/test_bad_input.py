@@ -201,7 +201,7 @@ def test_demo_into_a_file_is_refused(tmp_path: Path) -> None:
     refused(invoke("demo", tmp_path / "taken"), "taken")
 
 
-def test_constant_columns_and_missing_cells_are_handled_and_told(tmp_path: Path) -> None:
+def test_constant_columns_and_missing_cells_are_handled_and_reported(tmp_path: Path) -> None:
     normal = _columns(plant(300), valve=[5.0] * 300)
     normal = _columns(normal, heat=[None if row == 40 else 1.0 + row % 7 for row in range(300)])
     normal.write_csv(tmp_path / "n.csv")

@@ -257,7 +257,7 @@ def test_huge_values_are_cut_and_reported() -> None:
     assert "cut 2 extreme cells" in str(prepared.report)
 
 
-def test_late_and_double_rows_are_told_and_mapped_back() -> None:
+def test_late_and_duplicate_rows_are_reported_and_mapped_back() -> None:
     times = [float(t) for t in range(20)]
     times[5], times[6] = 6.0, 5.0
     times[10] = 9.0

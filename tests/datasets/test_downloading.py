@@ -50,7 +50,9 @@ def test_a_file_arrives_whole_with_progress(server: FileServer, tmp_path: Path) 
     assert seen[-1].done == seen[-1].total == len(CONTENT)
 
 
-def test_a_cut_is_mended_at_once_by_asking_for_the_rest(server: FileServer, tmp_path: Path) -> None:
+def test_a_cut_download_is_completed_at_once_by_asking_for_the_rest(
+    server: FileServer, tmp_path: Path
+) -> None:
     server.cuts = [300_000, 200_000]
     get(server, tmp_path / "d.bin", digest=DIGEST)
     assert (tmp_path / "d.bin").read_bytes() == CONTENT

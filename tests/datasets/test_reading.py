@@ -83,7 +83,7 @@ def test_read_array_refuses_what_is_not_a_table(tmp_path: Path) -> None:
         read_array(write(tmp_path, "\x93NUMPY", "cut.npy"))
 
 
-def test_interpretation_counts_from_one_and_ends_as_told(tmp_path: Path) -> None:
+def test_interpretation_counts_from_one_and_ends_as_given(tmp_path: Path) -> None:
     path = write(tmp_path, "20-21:3\n5-8:2,1,2\n\n")
     outside = read_interpretation(path, last_included=False)
     inside = read_interpretation(path, last_included=True)

@@ -63,7 +63,7 @@ def test_rules_are_ridge_regressions_within_segments() -> None:
 
 @pytest.mark.parametrize("kind", ["shock", "shift", "stuck"])
 @pytest.mark.parametrize("origin", [0, 1, 2])
-def test_the_origin_is_told_from_what_it_reached(kind: str, origin: int) -> None:
+def test_the_origin_is_distinguished_from_what_it_reached(kind: str, origin: int) -> None:
     values = chain(2400)
     learned = learn_mechanisms(values[:2000], None, held_back_from=1800, window=20)
     faulty = values[2000:2060].copy()

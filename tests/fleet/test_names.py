@@ -38,7 +38,7 @@ def test_a_status_survives_being_written(name: str, reason: str) -> None:
     assert Status.from_json(status.to_json()) == status
 
 
-def test_what_is_no_status_is_none() -> None:
+def test_what_is_not_a_status_is_none() -> None:
     for content in (b"", b"[]", b"{", b'{"entity": 1}', b"null"):
         assert Status.from_json(content) is None
 

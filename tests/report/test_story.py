@@ -38,7 +38,7 @@ def test_the_summary_names_origin_strength_and_spread():
     )
 
 
-def test_an_origin_that_stands_out_is_told_before_the_strongest_signal():
+def test_an_origin_that_stands_out_is_named_before_the_strongest_signal():
     found = diagnosis_of(*spreading())
     story = tell(found)[0]
     for origin, said in {
@@ -74,7 +74,7 @@ def test_no_incident_says_how_near_it_was():
     assert summary(alone, (), Clock.of(alone)) == "No incident: all rows belong to the warm-up."
 
 
-def test_an_incident_that_fills_everything_is_told():
+def test_an_incident_that_fills_everything_is_described():
     found = diagnosis_of(np.full((20, 2), 9.0), np.zeros((20, 2)))
     assert tell(found)[0].arrivals[0].row == 0
 

@@ -53,7 +53,7 @@ def gaussian_divergence(exogenous: Tensor, *, form: Divergence) -> Tensor:
     exogenous : Tensor of shape (N, p)
     form : {"correct", "official"}
         "correct" is the Kullback-Leibler divergence. "official" is what the published program
-        computes, without the half and with the sign of the log-determinant turned round: it
+        computes, without the half and with the sign of the log-determinant reversed: it
         rewards a covariance that collapses and has no lower bound.
 
     Notes

@@ -42,7 +42,7 @@ class LagCoefficients(nn.Module):
         self.nets = nn.ModuleList(_coefficient_net(variables, width, hidden) for _ in range(order))
 
     def forward(self, past: Tensor) -> tuple[Tensor, Tensor]:
-        """Predict (B, p) from (B, K, p), oldest row first; also give Θ, (B, K, p, p)."""
+        """Predict (B, p) from (B, K, p), oldest row first; also return Θ, (B, K, p, p)."""
         theta = torch.stack(
             [
                 net(past[:, lag]).view(-1, self.variables, self.variables)

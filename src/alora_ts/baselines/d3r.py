@@ -1,7 +1,7 @@
-"""D3R (2023): rebuild the window through noise, drift apart.
+"""D3R (2023): rebuild the window through noise, with drift separated.
 
-What recurs with the time of day is taken out first, so that the drift of a window can be told from
-its course; then the window, drowned in noise around that drift, must be rebuilt.
+What recurs with the time of day is taken out first, so that the drift of a window can be
+distinguished from its course; then the window, drowned in noise around that drift, must be rebuilt.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def time_features(timestamps: NDArray[Any] | None, count: int) -> NDArray[np.flo
     Parameters
     ----------
     timestamps : ndarray of datetime64, shape (N,), or anything else
-        Without moments in time the rows are taken for consecutive minutes.
+        Without timestamps the rows are taken as consecutive minutes.
     count : int
         N.
 

@@ -42,7 +42,7 @@ class Capabilities:
     segment_level : bool
         Its per-variable scores are made for whole anomalous segments, not for single rows.
     needs_gpu : bool
-        At full size it is out of a CPU's reach; the ``cpu`` preset is smaller.
+        At full size it is too slow for a CPU; the ``cpu`` preset is smaller.
     """
 
     detects: bool = True

@@ -1,4 +1,4 @@
-"""Three rows that keep every comparison honest: what no method at all achieves."""
+"""Three trivial methods, to show what chance achieves."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class InputReader:
         return self._preparation.variables
 
     def fit(self, source: Any, *, segments: ArrayLike | None = None) -> Rows:
-        """Learn scales and columns from training data and give its rows.
+        """Learn scales and columns from training data and return its rows.
 
         Raises
         ------

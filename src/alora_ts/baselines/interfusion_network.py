@@ -86,7 +86,7 @@ class ConvolutionalVAE(nn.Module):
         self.rows = GaussianHead(variables, variables, scale="exp")
 
     def encode(self, window: Tensor) -> tuple[Tensor, Tensor]:
-        """Draw z2 (B, T', D) for windows (B, T, D); also give log q − log p, (B,)."""
+        """Draw z2 (B, T', D) for windows (B, T, D); also return log q − log p, (B,)."""
         hidden = window.transpose(1, 2)
         for convolution in self.down:
             hidden = convolution(hidden).relu()

@@ -47,7 +47,7 @@ class GatedMemory(nn.Module):
         self.current.copy_(items)
 
     def update(self, queries: Tensor) -> Tensor:
-        """Move the items towards the queries (n, width) that each attends to; give the new ones."""
+        """Move the items towards the queries (n, width) that each attends to, and return them."""
         items = self.current if self.persist else self.initial
         shares = (items @ queries.T).softmax(1)  # (M, n)
         gathered = shares @ queries  # (M, width)

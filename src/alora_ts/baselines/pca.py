@@ -56,7 +56,7 @@ class PCA(PyodDetector):
 
 
 def _rank(values: NDArray[np.float64]) -> int:
-    """Count the directions with variance, as far as rows given in float32 can tell."""
+    """Count the directions with variance, as far as float32 rows can show."""
     centred = (values - values.mean(axis=0)) / values.std(axis=0)
     spread = np.linalg.eigvalsh(centred.T @ centred)
     return int((spread > len(spread) * np.finfo(np.float32).eps ** 2 * spread[-1]).sum())

@@ -50,7 +50,7 @@ def _added() -> dict[str, EntryPoint]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all methods: honest rows, classical ones, by year, then added ones.
+    """Return the names of all methods: trivial ones, classical ones, by year, then added ones.
 
     Examples
     --------

@@ -156,7 +156,7 @@ class AdamStep:
 
 
 class BestWeights:
-    """Keeps the weights that a judge likes best; called after each epoch.
+    """Keeps the weights that score best; called after each epoch.
 
     Parameters
     ----------

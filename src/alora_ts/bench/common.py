@@ -1,4 +1,4 @@
-"""The entities on which every method has been run, for plans that are still on their way."""
+"""The entities on which every method has been run, for plans that are still running."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def common_ground(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     whole = {key for key, found in there.items() if found == cases[key[0]]}
     if not whole:
         raise AloraError(
-            "no entity has results of every method yet; run the plan on, or leave out --common"
+            "no entity has results of every method yet; finish the plan, or leave out --common"
         )
     kept = [record for record in given if (record.plan, record.place) in whole]
     return kept, sorted({place for _, place in there} - {place for _, place in whole})

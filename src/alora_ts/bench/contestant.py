@@ -1,9 +1,9 @@
-"""ALoRa and every compared method as one kind of thing: learn, score, locate, tell.
+"""ALoRa and every compared method behind one interface: learn, score, locate, describe.
 
 Presets of ``alora``
 --------------------
 ``default``
-    The estimator as it comes.
+    The estimator with its defaults.
 ``paper``
     The equations and the training of the paper, with its window sizes.
 ``cpu``

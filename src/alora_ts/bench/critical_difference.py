@@ -1,4 +1,4 @@
-"""The critical-difference diagram: average ranks, and which of them may be luck."""
+"""The critical-difference diagram: average ranks, and which differences may be chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a plan's runs, several at once, and can be stopped and started again at any moment."""
+"""Does a plan's runs, several at once, and can be stopped and restarted at any time."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _ROOM_MIB = 50
 
 @dataclass
 class Moment:
-    """What the runner is doing, for whoever watches.
+    """What the runner is doing, for observers.
 
     Attributes
     ----------
     waiting : int
         Runs not begun.
     active : dict of Run key to Active
-        Runs in work.
+        Runs in progress.
     over : list of Record
         Runs ended in this session, oldest first.
     """
@@ -50,7 +50,7 @@ class Moment:
 
 
 class Active:
-    """A run in work: its process, and what it last said."""
+    """A run in progress: its process, and what it last said."""
 
     def __init__(self, run: Run, *, folder: Path, root: Path) -> None:
         import psutil
@@ -91,7 +91,7 @@ class Active:
         return time.monotonic() - self.began
 
     def look(self) -> int | None:
-        """Note its memory; give its exit code once it has ended."""
+        """Note its memory; return its exit code once it has ended."""
         import psutil
 
         with contextlib.suppress(psutil.Error):
@@ -105,7 +105,7 @@ class Active:
         self.close()
 
     def close(self) -> None:
-        """Take its last words and close the pipes."""
+        """Read its last output and close the pipes."""
         for reader in self._readers:
             reader.join()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -248,7 +248,7 @@ def _outcome(one: Active, plan: Plan, folder: Path) -> Record | None:
         raise _disk_full(folder)
     if code == 0:
         return read_record(path)
-    # A run that wrote its record in the very moment it was ended is done.
+    # A run that wrote its record just before it was ended is done.
     done = finished_record(one.run, folder)
     if done is not None and done.status == "done":
         return done

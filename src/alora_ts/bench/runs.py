@@ -38,7 +38,7 @@ class Run(Case):
 
     @property
     def key(self) -> str:
-        """Where its files lie below ``runs/`` and ``scores/``, without the ending."""
+        """Where its files lie below ``runs/`` and ``scores/``, without the suffix."""
         return f"{self.dataset}/{self.entity or 'whole'}/{self.label}-{self.seed}"
 
     @property

@@ -41,7 +41,7 @@ def simulation_page(found: Simulation, *, command: str, picture: str) -> str:
     ----------
     found : Simulation
     command : str
-        What makes it again.
+        The command that regenerates it.
     picture : str
         Where the figure lies, as seen from the page.
     """

@@ -1,8 +1,8 @@
 """Speed as ratios: ours against the plain implementation, in the same run on the same machine.
 
-The plain way is the network's own forward over all rows of every window, with one full SVD for
-each layer's attention matrices (in training, differentiated by torch). Runs alternate and medians
-are taken, so that other work on the machine touches both sides alike.
+The plain implementation is the network's own forward pass over all rows of every window, with one
+full SVD for each layer's attention matrices (in training, differentiated by torch). Runs alternate
+and medians are taken, so that other work on the machine touches both sides alike.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Comparison:
         What was done, in words.
     case : Case
     ours, plain : float
-        Milliseconds for one window, row, step or fit: the clock's.
+        Milliseconds for one window, row, step or fit, in wall time.
     ours_processor, plain_processor : float
         The same in CPU time of all threads, which other work on the machine disturbs less.
     slowest : float
@@ -175,8 +175,8 @@ def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
     window = torch.from_numpy(rows[None, : case.window])
     clock: list[float] = []
 
-    # A stream runs by itself for long, so blocks of rows alternate: row by row each side would find
-    # the CPU's caches full of the other's weights.
+    # A stream runs alone for long stretches, so blocks of rows alternate: row by row each side
+    # would find the CPU's caches full of the other's weights.
     def push() -> None:
         for row in itertools.islice(following, _BLOCK):
             start = time.perf_counter()
@@ -206,7 +206,7 @@ def _training(case: Case, _: ALoRa, repetitions: int) -> Comparison:
     options = TrainingOptions()
     descend = Descent()
 
-    # Steps follow one another in training, so a few alternate with as many of the other way.
+    # Steps follow one another in training, so a few alternate with as many of the plain ones.
     def ours() -> None:
         for _ in range(_STEPS):
             descend(network, windows, options)

@@ -104,8 +104,8 @@ def speed_page(comparisons: Sequence[Comparison], growth: Sequence[Growth], comm
         "",
         f"{describe_machine()}.",
         "",
-        "The plain way is the network's own forward over all rows of every window with one full "
-        "SVD a layer. Medians; ours and plain alternate in one run.",
+        "The plain implementation is the network's own forward pass over all rows of every window "
+        "with one full SVD a layer. Medians; ours and plain alternate in one run.",
         "",
         "| work | size | ours | plain | ratio in wall time | ratio in CPU time | p99 |",
         "|---|---|---:|---:|---:|---:|---:|",

@@ -1,4 +1,4 @@
-"""Which differences between methods are more than luck, over entities."""
+"""Which differences between methods are more than chance, over entities."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Interval:
 
     @property
     def covers_zero(self) -> bool:
-        """Whether the sign of the mean may be luck."""
+        """Whether the sign of the mean may be chance."""
         return self.low <= 0.0 <= self.high
 
 
@@ -202,7 +202,7 @@ def wilcoxon_holm(values: ArrayLike, reference: int) -> list[float | None]:
 def bootstrap_mean(
     values: ArrayLike, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval | None:
-    """Say between which values a mean over entities lies, had other entities been drawn.
+    """Say between which values a mean over entities lies, for another sample of entities.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def bootstrap_mean(
 def _shares(size: int, resamples: int, seed: int) -> NDArray[np.float64]:
     """How large a part each entity has of every set that is drawn, (resamples, size).
 
-    The same sets serve all methods, which compares them by the same luck.
+    The same sets serve all methods, so that they are compared on the same draws.
     """
     drawn = np.random.default_rng(seed).integers(0, size, (resamples, size))
     drawn += np.arange(resamples)[:, None] * size

@@ -76,7 +76,7 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
         clock, processor = time.perf_counter(), time.process_time()
         yield
         seconds[f"{part}_seconds"] = time.perf_counter() - clock
-        # On a busy machine the clock says more about the others; this one counts our work only.
+        # On a busy machine wall time says more about other work; CPU time counts only ours.
         seconds[f"{part}_processor_seconds"] = time.process_time() - processor
 
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -130,7 +130,7 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
 
 
 def failed(run: Run, error: str, *, data: dict[str, float] | None = None) -> Record:
-    """The record of a run that came to nothing."""
+    """The record of a run that failed."""
     return replace(_begin(run), status="failed", error=error, data=data or {})
 
 
@@ -182,7 +182,7 @@ def _describe(data: Dataset) -> dict[str, float]:
 
 
 def _pointless(run: Run, data: Dataset, method: Contestant, *, located: bool) -> str | None:
-    """Why a run would say nothing, if so."""
+    """Why a run would be meaningless, if so."""
     there = comb(data.train.shape[1], 2)
     if run.needs_pairs is not None and there <= run.needs_pairs:
         return f"{there} pairs, no more than the {run.needs_pairs} to choose from them"

@@ -22,7 +22,7 @@ class Verdict:
 
     @property
     def one_series(self) -> bool:
-        """Whether there is only one entity, so that nothing can be said about luck."""
+        """Whether there is only one entity, so that nothing can be said about chance."""
         return len(self.compared.places) == 1
 
     @property

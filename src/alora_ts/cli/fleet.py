@@ -162,7 +162,7 @@ def detect(
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Judge each machine's rows with its model and show the fleet.
+    """Score each machine's rows with its model and show the fleet.
 
     Example: `alora-ts fleet detect fleet today/ --page fleet.html`
     """

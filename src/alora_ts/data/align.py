@@ -1,4 +1,4 @@
-"""From rows as they came to rows in time: order, duplicates, grid, blocks, gaps, segments.
+"""From rows as given to rows in time: order, duplicates, grid, blocks, gaps, segments.
 
 Everything here needs only the times and which rows hold any value, so it costs a few numbers a
 row, however many variables there are.
@@ -83,7 +83,7 @@ class Alignment:
     late, duplicates : int
         Counts of rows.
     clock : Clock
-        To go on from.
+        To continue from.
     """
 
     kept: NDArray[np.intp] | None

@@ -59,7 +59,7 @@ def read_csv_blocks(
                 yield frame, min(1.0, file.tell() / size)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
-            f"{path}: cannot be read ({error}); check that the file is whole and may be read"
+            f"{path}: cannot be read ({error}); check that the file is complete and may be read"
         ) from error
 
 

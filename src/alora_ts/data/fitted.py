@@ -98,7 +98,7 @@ class Tally:
     clipped: NDArray[np.int64] | int = 0
 
     def add(self, piece: Piece, table: Table) -> tuple[Gap, ...]:
-        """Count a piece of the table; give the gaps that ended in it, as times."""
+        """Count a piece of the table; return the gaps that ended in it, as times."""
         kind = time_kind(table)
         fresh = tuple(Gap(as_moment(g.start, kind), as_moment(g.end, kind)) for g in piece.gaps)
         self.rows += len(piece.rows)

@@ -20,7 +20,7 @@ __all__ = ["Groups", "split_groups"]
 
 @dataclass(frozen=True)
 class Groups:
-    """The rows of each group, and the way back to one table.
+    """The rows of each group, and how to join them to one table.
 
     Iterating gives ``(name, Table)`` pairs in the order in which the groups first occur.
 

@@ -1,4 +1,4 @@
-"""The one shape every table takes inside the library, and the way back to the caller's own."""
+"""The one shape every table takes inside the library, and how to return to the caller's own."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Table:
         )
 
     def join(self, after: Table) -> Table:
-        """Append rows that go on where these end (files only, whose frames are polars).
+        """Append rows that continue these (files only, whose frames are polars).
 
         Examples
         --------

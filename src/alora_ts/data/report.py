@@ -92,7 +92,7 @@ class PreparationReport:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Say it in a few lines; what did not happen is not mentioned.
+        """Summarise in a few lines; what did not happen is not mentioned.
 
         Examples
         --------

@@ -199,7 +199,7 @@ def _center(
     unit: NDArray[np.float64],
     mean: NDArray[np.float64] | float,
 ) -> NDArray[np.bool_] | None:
-    """Turn cells in place into distances from the mean; give the missing ones, now 0."""
+    """Turn cells in place into distances from the mean; return the missing ones, now 0."""
     chunk -= middle
     chunk /= unit
     chunk -= mean

@@ -267,7 +267,7 @@ def _read_parquet_frames(path: Path, rows: int) -> Iterator[tuple[pl.DataFrame, 
             yield scan.slice(start, rows).collect(), min(1.0, (start + rows) / count)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(
-            f"{path}: cannot be read as Parquet ({error}); check that the file is whole"
+            f"{path}: cannot be read as Parquet ({error}); check that the file is complete"
         ) from error
 
 

@@ -53,7 +53,7 @@ def locate(
     aliases : mapping of str to str
         A point's name in the list, and the name of its column where it differs.
     snap_to : ndarray of bool, optional
-        Labels. For lists that tell the start by the minute: an attack gets the labelled stretches
+        Labels. For lists that give the start by the minute: an attack gets the labelled stretches
         it touches, if any, instead of its own coarse times.
 
     Returns

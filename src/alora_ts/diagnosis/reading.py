@@ -27,7 +27,7 @@ class Reading:
         Calibrated: more than 1 alarms.
     raw : float
     drift : float
-        By how much the threshold stood above its normal height: score = raw / (h2 · drift).
+        The factor by which drift had raised the threshold: score = raw / (h2 · drift).
     rank : int
     error, expected : ndarray of shape (d,)
     warm_up : bool

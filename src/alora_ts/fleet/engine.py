@@ -43,7 +43,7 @@ class Engine(Protocol):
     def map(
         self, work: Callable[[Task], Result], tasks: Iterable[Task], *, memory: Memory[Task]
     ) -> Generator[Finished[Task, Result], None, None]:
-        """Run ``work`` on every task and give each back when it is over, in any order.
+        """Run ``work`` on every task and return each when it is over, in any order.
 
         Parameters
         ----------

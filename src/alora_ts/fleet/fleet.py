@@ -68,8 +68,8 @@ class Fleet:
     newest diagnosis and a status. Workers write there themselves. A run that was stopped resumes
     where it was: an entity whose status names the same rows and the same choices is skipped.
 
-    :class:`~alora_ts.grouped.GroupedALoRa` is the small sister: the groups of one table that fits
-    into memory, fitted one after the other, answered in one table.
+    :class:`~alora_ts.grouped.GroupedALoRa` is the in-memory alternative: the groups of one table
+    that fits into memory, fitted one after the other, answered in one table.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Fleet:
         variables: bool = False,
         progress: Progress = None,
     ) -> FleetView:
-        """Judge each entity's rows with its model.
+        """Score each entity's rows with its model.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Fleet:
             return pl.read_parquet(path)
 
     def save(self, folder: str | os.PathLike[str]) -> str:
-        """Copy the fleet to another folder or URL; give its address."""
+        """Copy the fleet to another folder or URL; return its address."""
         store, _ = self._fitted()
         target = Store(folder)
         if target.url != store.url:

@@ -147,7 +147,7 @@ class _Objective(nn.Module):
 
 
 class _Descended(Function):
-    """A loss whose gradient comes with it; torch hears of it on the way back."""
+    """A loss whose gradient comes with it; torch receives it in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, descend: Callable[[], Loss], *weights: Tensor) -> tuple[Tensor, ...]:
@@ -225,5 +225,5 @@ def _fit_together(
         )
     if first:
         estimator.save(target)
-    # Nobody reads the model before it is whole.
+    # Nobody reads the model before it is complete.
     dist.barrier()

@@ -54,7 +54,7 @@ def draw_sample(entities: Sequence[Entity], warm: WarmStart, *, seed: int) -> tu
 
 
 def fit_pooled(order: PoolOrder) -> str:
-    """Fit the pooled model unless the same was done before; give the digest of its file.
+    """Fit the pooled model unless the same was done before; return the digest of its file.
 
     Each entity is scaled by itself before its rows join the others', as it will be later, so that
     the pooled model learns shapes and relations and not the machines' different levels.

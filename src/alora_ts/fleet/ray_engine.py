@@ -129,7 +129,7 @@ _END = object()
 
 
 def _knock(address: str) -> None:
-    """Fail at once where nobody listens; Ray itself would go on trying for minutes."""
+    """Fail at once where nobody listens; Ray itself would keep trying for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_LOOK_AGAIN).close()

@@ -79,7 +79,7 @@ class Store:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / Path(name).name
             yield path
-            # Object stores show an object only once it is whole.
+            # Object stores show an object only once it is complete.
             self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
             self._files.put_file(str(path), target)
 

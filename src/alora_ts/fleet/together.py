@@ -31,7 +31,7 @@ class Company:
     likeness : float
         Mean over its overlapping pairs: time both were in an incident by time either was.
     at_once : int
-        Most of them that were in an incident at one moment.
+        Most of them that were in an incident at one time.
     start, end : float
         The stretch around that moment in which at least half as many were.
     timed : bool
@@ -127,7 +127,7 @@ def find_company(
 ) -> list[Company]:
     """Group entities linked by an overlap of at least ``alike``.
 
-    Chains of which less than half were ever in an incident at once are no company and left out.
+    Chains of which less than half were ever in an incident at once do not count as a group.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a worker does for one entity: read, fit or judge, write. Nothing passes the driver."""
+"""What a worker does for one entity: read, fit or score, write. No data pass through the driver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Order:
         The fleet's store.
     settings : Settings
     time : str or None
-        The time column of rows to judge, where it has another name than in training.
+        The time column of rows to score, where it has another name than in training.
     variables : bool
         Write each variable's localization score too.
     """
@@ -123,7 +123,7 @@ def fit_entity(order: Order) -> Outcome:
 
 
 def detect_entity(order: Order) -> Outcome:
-    """Judge one entity's rows with its model, unless the same was done before."""
+    """Score one entity's rows with its model, unless the same was done before."""
     store, name = Store(order.root), order.entity.name
     fitted = read_status(store, name, "fit")
     target = diagnosis_name(name)
@@ -204,7 +204,7 @@ def _once(
     except AloraError as error:
         status = Status(name, action, "failed", digest, reason=_told(str(error), paths))
     except Exception as error:
-        # One entity's trouble, foreseen or not, must not end the others' work.
+        # One entity's failure, expected or not, must not end the others' work.
         reason = _told(f"{type(error).__name__}: {error}", paths)
         status = Status(name, action, "failed", digest, reason=reason)
     if status.state == "failed":
@@ -237,7 +237,7 @@ def _refuse_useless(table: Table, estimator: ALoRa) -> None:
     if not varying.any():
         raise DataError(
             f"none of its {len(table.variables)} variables ever changes, so nothing can be "
-            "learned; give rows of a time in which it was at work"
+            "learned; give rows from a time when it was running"
         )
 
 

@@ -1,4 +1,4 @@
-"""The affiliation metric: how near alarms are to events, compared with a random moment."""
+"""The affiliation metric: how near alarms are to events, compared with a random point in time."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Affiliation(PrecisionRecall):
 def affiliation(label: ArrayLike, alarm: ArrayLike) -> Affiliation:
     """Affiliation precision and recall of a series of alarms.
 
-    Every event owns the zone of moments nearest to it. In each zone precision asks how near the
+    Every event owns the part of time nearest to it. In each zone precision asks how near the
     alarms are to the event and recall how near the event is to the alarms, both as the
-    probability that a random moment of the zone would be further away.
+    probability that a random point of the zone would be further away.
 
     Parameters
     ----------

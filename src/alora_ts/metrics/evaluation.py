@@ -43,7 +43,7 @@ class Measure:
         The mean of random scores. Their F1 is at their own best threshold, or at the given one
         that of as many alarms as the score raises; so are their delays and false alarms.
     random_std : float or None
-        The standard deviation of these random scores' values: with few events luck goes far. 0
+        The standard deviation of these random scores' values: with few events chance matters. 0
         where the chance level is exact.
     always : float or None
         Of an alarm that never ends (of equal scores, where no threshold is chosen).

@@ -13,7 +13,7 @@ __all__ = ["as_binary", "as_events", "as_scores", "same_length"]
 
 
 def as_binary(values: ArrayLike, name: str) -> NDArray[np.bool_]:
-    """Check a series of 0 and 1 (or False and True) and give it as booleans.
+    """Check a series of 0 and 1 (or False and True) and return it as booleans.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def as_events(values: ArrayLike) -> NDArray[np.bool_]:
 
 
 def as_scores(values: ArrayLike, name: str = "score") -> NDArray[np.float64]:
-    """Check a series of finite scores and give it as float64.
+    """Check a series of finite scores and return it as float64.
 
     Examples
     --------

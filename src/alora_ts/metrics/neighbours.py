@@ -11,7 +11,7 @@ __all__ = ["neighbours_when_removed"]
 def neighbours_when_removed(
     order: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Remove positions one after another; tell the nearest ones still present at each removal.
+    """Remove positions one after another; return the nearest ones still present at each removal.
 
     Read backwards it answers insertion: when positions are inserted in the opposite order, these
     are the neighbours that each finds.

@@ -61,7 +61,7 @@ def point_adjusted(
     **Do not choose a detector by this number.** One lucky row inside a long event turns the whole
     event into true positives, so a score drawn at random, which touches every long event sooner or
     later, reaches values near 1 and often beats detectors that work. It exists to compare with
-    published tables that report nothing else; therefore it must be asked for in so many words.
+    published tables that report nothing else; therefore it must be asked for explicitly.
 
     Parameters
     ----------

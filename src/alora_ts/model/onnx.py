@@ -41,7 +41,7 @@ def export_onnx(model: FittedModel, path: str | os.PathLike[str]) -> Path:
     ----------
     model : FittedModel
     path : path-like
-        Where to; ``.onnx`` by custom.
+        Where to; usually ``.onnx``.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def _surroundings(model: FittedModel) -> dict[str, Any]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep torch's exporter from talking about its own inside."""
+    """Silence the internal messages of torch's exporter."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -276,7 +276,7 @@ def _locate(
 
 
 def _remember(past: NDArray[np.float64], now: Any, rows: int) -> Any:
-    """Push ``now`` into ``past`` and give the mean of the newest ``rows`` (at least one)."""
+    """Push ``now`` into ``past`` and return the mean of the newest ``rows`` (at least one)."""
     past[:-1] = past[1:]
     past[-1] = now
     count = min(max(rows, 1), len(past))

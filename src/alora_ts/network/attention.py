@@ -114,7 +114,7 @@ class ALoRaLayer(nn.Module):
         self.norm_output = nn.LayerNorm(window) if time_norm else None
 
     def forward(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Transform (B, T, D) to (B, T, D); also give the attention matrices (B, H, T, T)."""
+        """Transform (B, T, D) to (B, T, D); also return the attention matrices (B, H, T, T)."""
         batch, steps, _ = z.shape
         projected = self.query_key_value(z)  # (B, T, 3·H·D/H)
         query, key, value = projected.view(batch, steps, 3, self.heads, -1).permute(2, 0, 3, 1, 4)

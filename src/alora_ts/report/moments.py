@@ -1,4 +1,4 @@
-"""Moments, durations and numbers as people write them, and where axes put their ticks."""
+"""Times, durations and numbers as people write them, and where axes put their ticks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Clock:
     kind : {"time", "number", "row"}
         Which of the three.
     zone : str
-        Where the seconds are read on the wall; empty when the times name no zone.
+        The zone in which times are shown; empty when the times name no zone.
     """
 
     moments: NDArray[np.float64]
@@ -73,7 +73,7 @@ class Clock:
         zone = diagnosis.table.time_zone or ""
         if zone:
             local = _on_the_wall(micros, zone)
-            # Where the clocks were put back, the wall shows an hour twice; UTC does not.
+            # Where clocks were put back, local time shows an hour twice; UTC does not.
             micros, zone = (local, zone) if _rising(local) else (micros, "UTC")
         return cls(np.maximum.accumulate(micros.astype(np.int64) / 1e6), "time", zone)
 

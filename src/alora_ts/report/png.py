@@ -13,7 +13,7 @@ __all__ = ["shade_png"]
 
 
 def shade_png(shades: NDArray[np.floating], *, hue: tuple[int, int, int]) -> str:
-    """Draw a matrix as a PNG picture and give it as a data address.
+    """Draw a matrix as a PNG picture and return it as a data URL.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def _first_lasting(outside: NDArray[np.bool_]) -> int | None:
 
 
 def sentence(story: Story, clock: Clock) -> str:
-    """Tell one incident: where it began, how strong it was, what it reached."""
+    """Describe one incident: where it began, how strong it was, what it reached."""
     incident = story.incident
     first = story.arrivals[0]
     origin = incident.origin
@@ -131,7 +131,7 @@ def sentence(story: Story, clock: Clock) -> str:
 
 
 def summary(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock) -> str:
-    """Tell the whole diagnosis in one sentence."""
+    """Describe the whole diagnosis in one sentence."""
     if not stories:
         score = np.where(diagnosis.warm_up, -np.inf, diagnosis.score)
         if not np.isfinite(score).any():

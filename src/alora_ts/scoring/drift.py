@@ -4,8 +4,8 @@ A system in use is rarely quite the system of the training data: after a release
 repair, every score is a little higher, and a fixed threshold alarms at many times the rate it was
 set for. An anomaly lifts the scores of its own rows; drift lifts all of them, the lowest included.
 So the level that is followed is the median score of the last rows: an incident must fill half of
-them before it moves. The threshold rises with the level, to ten times its height at most: what
-lifts half of all rows further is not drift. It never sinks below the one that normal data gave.
+them before it moves. The threshold rises with the level, by a factor of ten at most: what
+lifts half of all rows further is not drift. It never falls below its calibrated value.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Level:
 
     @property
     def factor(self) -> float:
-        """By how much the threshold stands above its normal height: from 1 to 10."""
+        """The factor by which the threshold is raised: from 1 to 10."""
         if self._memory == 0:
             return 1.0
         return min(max(1.0, self._sorted[self._at] / self._usual), _MOST)
@@ -93,7 +93,7 @@ class Level:
     ) -> NDArray[np.float64]:
         """The factor of each row, as it was before the row came, (N,).
 
-        Warm-up rows are judged like the others and remembered by no one.
+        Warm-up rows get a factor too, but do not enter the memory.
         """
         factors = np.ones(len(scores))
         if self._memory == 0:

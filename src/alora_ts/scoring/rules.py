@@ -32,7 +32,7 @@ class ScoreRule:
     scale : ndarray of shape (d,)
         Mean squared residual of each variable on normal rows, or ones.
     cap : float
-        The most one variable can add at one moment.
+        The most one variable can add at one row.
     smoothing : int
         Rows of the causal mean, 1 for none.
     weight : ndarray of shape (d,)

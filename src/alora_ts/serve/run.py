@@ -116,7 +116,7 @@ class _Server(uvicorn.Server):
 
 
 async def _watch(service: Service, read: Callable[[], Settings], file: Path | None) -> None:
-    """Take up new settings; keep the old ones where the new cannot be used."""
+    """Apply new settings; keep the old ones where the new are invalid."""
     asked = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
     stamp = _stamp(file)

@@ -134,7 +134,7 @@ class Service:
             await asyncio.to_thread(self.close)
 
     async def reload(self, settings: Settings) -> None:
-        """Take up other settings without losing a row; all of them or none.
+        """Apply other settings without losing a row; all of them or none.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Service:
         await asyncio.to_thread(self._silences.hear, self.sources.get(source), connector, signals)
 
     def close(self) -> None:
-        """Finish what is in progress and let go of the store."""
+        """Finish what is in progress and close the store."""
         self.bus.attach(None)
         self.fits.close()
         self.crew.close()

@@ -158,7 +158,7 @@ def mailing(port: int, **changes: Any) -> SmtpSettings:
     )
 
 
-def test_a_mail_tells_the_story() -> None:
+def test_a_mail_describes_the_incident() -> None:
     async def story() -> list[str]:
         async with mail_server() as box:
             await SmtpNotifier(mailing(box.port)).notify(EVENT)

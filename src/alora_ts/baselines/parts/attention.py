@@ -47,7 +47,7 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(inner, dim)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Attend (B, N, dim) to (B, N, dim); also give the weights (B, H, N, N)."""
+        """Attend (B, N, dim) to (B, N, dim); also return the weights (B, H, N, N)."""
         query = split_heads(self.query(tokens), self.heads)  # (B, H, N, w)
         key = split_heads(self.key(tokens), self.heads)
         value = split_heads(self.value(tokens), self.heads)
@@ -75,7 +75,7 @@ class AttentionBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Transform (B, N, dim) to (B, N, dim); also give the weights (B, H, N, N)."""
+        """Transform (B, N, dim) to (B, N, dim); also return the weights (B, H, N, N)."""
         attended, weights = self.attention(tokens)
         return self.norm(tokens + self.dropout(attended)), weights
 
@@ -128,6 +128,6 @@ class PostNormLayer(nn.Module):
         self.feed = FeedForwardBlock(dim, hidden=feed_forward, dropout=dropout)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Transform (B, N, dim) to (B, N, dim); also give the weights (B, H, N, N)."""
+        """Transform (B, N, dim) to (B, N, dim); also return the weights (B, H, N, N)."""
         attended, weights = self.attend(tokens)
         return self.feed(attended), weights

@@ -50,7 +50,7 @@ class PlanarFlow(nn.Module):
         return self.u + (functional.softplus(along) - 1 - along) * self.w / self.w.square().sum()
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map (…, n) to (…, n); also give log|det|, (…)."""
+        """Map (…, n) to (…, n); also return log|det|, (…)."""
         direction = self.direction()
         bent = torch.tanh(x @ self.w + self.b)  # (…)
         log_det = torch.log1p((1 - bent.square()) * (direction @ self.w))
@@ -72,7 +72,7 @@ class InvertibleLinear(nn.Module):
         nn.init.orthogonal_(self.weight)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map (…, n) to (…, n); also give log|det|, (…)."""
+        """Map (…, n) to (…, n); also return log|det|, (…)."""
         log_det: Tensor = torch.linalg.slogdet(self.weight).logabsdet
         return x @ self.weight.T, log_det.expand(x.shape[:-1])
 
@@ -102,7 +102,7 @@ class AffineCoupling(nn.Module):
         nn.init.zeros_(self.out.bias)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map (…, n) to (…, n); also give log|det|, (…)."""
+        """Map (…, n) to (…, n); also return log|det|, (…)."""
         x1, x2 = x[..., : self.first], x[..., self.first :]
         shift, raw = self._shift_and_raw(x1)
         return (
@@ -138,7 +138,7 @@ class RealNVP(nn.Module):
         self.coupling = nn.ModuleList(AffineCoupling(size, width=width) for _ in range(layers))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map (…, n) to (…, n); also give log|det|, (…)."""
+        """Map (…, n) to (…, n); also return log|det|, (…)."""
         pairs = zip(self.linear, self.coupling, strict=True)
         return chain(nn.ModuleList(flow for pair in pairs for flow in pair), x)
 

@@ -85,8 +85,8 @@ class FavorAttention(nn.Module):
     width : int
         Features of a token.
     heads : int
-        Each has ``width // heads`` = w features and int(w ln w) random directions, which are drawn
-        anew at every second training pass and stay as they are in evaluation.
+        Each has ``width // heads`` = w features and int(w ln w) random directions, which are
+        redrawn at every second training pass and stay as they are in evaluation.
     """
 
     features: Tensor

@@ -16,7 +16,7 @@ def spectral_residual(values: NDArray[Any]) -> NDArray[np.float64]:
     """Turn each column into its saliency, which peaks where the series surprises.
 
     The logarithm of the amplitudes is compared with its mean over three neighbouring frequencies
-    (itself and the two below); the transform back uses the ratio and the phases.
+    (itself and the two below); the inverse transform uses the ratio and the phases.
 
     Parameters
     ----------

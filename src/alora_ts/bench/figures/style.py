@@ -43,7 +43,7 @@ __all__ = [
 COLUMN, PAGE = 3.4, 6.9
 """Widths in inches: one column of a two-column page, and the whole page."""
 
-# Okabe and Ito's colours, which all common kinds of colour vision tell apart.
+# Okabe and Ito's colours, distinguishable with all common kinds of colour vision.
 BLUE, HOT, GREEN, ORANGE, SKY, PURPLE = (
     "#0072B2",
     "#D55E00",
@@ -107,7 +107,7 @@ def styled(draw: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def check_format(path: Path) -> str:
-    """Return a file's format by its name's ending.
+    """Return a file's format by its suffix.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def measure(workshop: Workshop) -> WindowSizes:
 
 @styled
 def draw(material: WindowSizes) -> Figure:
-    """Draw one line per dataset; window sizes stand at even distances."""
+    """Draw one line per dataset; window sizes are evenly spaced."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(COLUMN, 2.3))

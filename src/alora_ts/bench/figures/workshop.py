@@ -36,7 +36,7 @@ class MissingMaterialError(AloraError):
 
 @dataclass(frozen=True)
 class Result:
-    """One run that went well.
+    """One successful run.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Workshop:
 
     @cached_property
     def results(self) -> tuple[Result, ...]:
-        """All runs of the results folders that went well."""
+        """All successful runs of the results folders."""
         return tuple(
             Result(record, _scores_of(folder, record))
             for folder in self._folders

@@ -15,7 +15,7 @@ Read = Callable[[Record], float | None]
 
 @dataclass(frozen=True)
 class Summary:
-    """What a row's runs come to.
+    """The summary of a row's runs.
 
     Attributes
     ----------

@@ -141,7 +141,7 @@ def mark_best(cells: Sequence[Cell], among: Sequence[bool], better: Better) -> l
         for cell, competes in zip(cells, among, strict=True)
     ]
     places = sorted({value for value in shown if value is not None}, reverse=True)
-    # A race of one has no winner.
+    # A single row has no winner.
     if sum(value is not None for value in shown) < 2:
         return list(cells)
     marks: dict[float, Mark] = {places[0]: "best"}

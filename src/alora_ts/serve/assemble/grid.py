@@ -1,4 +1,4 @@
-"""The moments at which rows are made, and which samples may serve them."""
+"""The times at which rows are made, and which samples may serve them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Grid:
     Attributes
     ----------
     step : int
-        Rows stand at the multiples of it.
+        Rows are at multiples of it.
     tolerance : int
         A sample serves the nearest row when it is not further away than this.
     hold : int

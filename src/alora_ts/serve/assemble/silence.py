@@ -1,4 +1,4 @@
-"""Which signals have stopped coming."""
+"""Which signals have stopped arriving."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["SilenceWatch"]
 
 
 class SilenceWatch:
-    """Knows when each signal was last heard; the caller says what time it is.
+    """Knows when each signal last arrived; the caller says what time it is.
 
     Parameters
     ----------

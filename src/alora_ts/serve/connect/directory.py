@@ -33,7 +33,7 @@ class DirectoryConnector:
     """Stores the rows of each new file, then moves it to ``done`` (or ``failed``) beside it.
 
     A file is read when its size and date have not changed for ``settle`` seconds, or at once when
-    that is 0 (files renamed into the folder are whole). Names that begin with a dot or an
+    that is 0 (files renamed into the folder are complete). Names that begin with a dot or an
     underscore are left alone. Reading a file again after a crash stores nothing twice.
 
     Parameters
@@ -64,7 +64,7 @@ class DirectoryConnector:
             await asyncio.sleep(self._settings.every)
 
     def _find(self) -> list[Path]:
-        """The files that are whole, the oldest first."""
+        """The files that are complete, the oldest first."""
         folder = self._settings.path
         if not folder.is_dir():
             raise AloraError(f"the folder {folder} does not exist; create it, or correct `path`")
@@ -135,7 +135,7 @@ def _header(path: Path) -> list[str]:
         return list(pl.read_parquet_schema(path))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(
-            f"{path}: cannot be read as Parquet ({error}); check that the file is whole"
+            f"{path}: cannot be read as Parquet ({error}); check that the file is complete"
         ) from error
 
 

@@ -55,7 +55,7 @@ class Intake:
         self._journal: Journal | None = None
 
     async def start(self, *, now: int) -> None:
-        """Take up what a process before this one left: kept samples, and the last values."""
+        """Restore what an earlier process left: kept samples, and the last values."""
         if self._grid is None:
             return
         last = await self._host.last_row(self._progress.source)

@@ -117,7 +117,7 @@ class Subscriber:
         self._client.loop_stop()
 
     async def next(self, *, timeout: float, limit: int = 1000) -> list[Message]:
-        """Wait for messages, at most ``timeout`` seconds, and give those that are there."""
+        """Wait for messages, at most ``timeout`` seconds, and return those that are there."""
         if not self._waiting:
             self._arrived.clear()
             # One may have come between the look and the clear.
@@ -132,7 +132,7 @@ class Subscriber:
     def acknowledge(self, messages: Sequence[Message]) -> None:
         """Let the broker forget messages.
 
-        Those of an earlier connection are passed over: the broker sends them again, and may use
+        Those of an earlier connection are skipped: the broker sends them again, and may use
         their numbers for others meanwhile.
         """
         for message in messages:

@@ -128,7 +128,7 @@ class TopicSettings(Section):
     Words in braces stand for one level of the topic and can be used in ``variable``:
     ``plant/{area}/{sensor}`` with ``{area}.{sensor}``. ``payload`` is ``value`` (a number, or an
     object with value and time), ``fields`` (an object of several signals, ``{field}`` is the
-    name of each) or ``row`` (all variables of one moment).
+    name of each) or ``row`` (all variables at one time).
     """
 
     topic: Annotated[str, Field(min_length=1, max_length=1000)]

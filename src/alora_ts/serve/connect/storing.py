@@ -1,4 +1,4 @@
-"""Handing rows to the service until it has them, and working on after a failure."""
+"""Handing rows to the service until it has them, and continuing after a failure."""
 
 from __future__ import annotations
 

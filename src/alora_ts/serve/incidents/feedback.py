@@ -1,4 +1,4 @@
-"""What people say of incidents, and what follows from it."""
+"""Verdicts on incidents, and what follows from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find(connection: Connection, key: str) -> dict[str, Any]:
 
 
 def judge(service: Service, key: str, verdict: str | None) -> dict[str, Any]:
-    """Keep a verdict (None takes it back) and bring the source's alarm level in step.
+    """Keep a verdict (None takes it back) and update the source's alarm level.
 
     See :func:`alora_ts.serve.models.levels.adjust_threshold` for the rule.
     """

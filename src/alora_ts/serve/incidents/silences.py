@@ -1,4 +1,4 @@
-"""Signals that stopped coming, as incidents of their own."""
+"""Signals that stopped arriving, as incidents of their own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Silences:
         self._of: dict[tuple[str, str], set[str]] = {}
 
     def hear(self, source: Source, connector: str, signals: Mapping[str, int | None]) -> None:
-        """Bring the incidents in step with what is silent now.
+        """Open and close incidents for what is silent now.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How an incident spread, as far as the model's contributions tell."""
+"""How an incident spread, as far as the model's contributions show."""
 
 from __future__ import annotations
 

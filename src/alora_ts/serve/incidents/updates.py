@@ -16,7 +16,7 @@ __all__ = ["Change", "Changes", "new_incident_id"]
 
 
 def new_incident_id() -> str:
-    """An id that says nothing."""
+    """A random id."""
     return f"i_{secrets.token_hex(8)}"
 
 
@@ -31,7 +31,7 @@ class Change:
     names : tuple of str
         What to call it on the page, in order: opened, updated, closed or withdrawn.
     told : tuple of str
-        What to tell the channels; not every new row of an incident is worth a message.
+        What to send to the channels; not every new row of an incident is worth a message.
     """
 
     record: dict[str, Any]

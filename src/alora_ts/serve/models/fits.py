@@ -98,7 +98,7 @@ class Fits:
         return self.show(key)
 
     def show(self, key: str) -> dict[str, Any]:
-        """How a fit goes."""
+        """The state of a fit."""
         with self._service.store.reading() as connection:
             record = find_fit(connection, key)
         if record is None:

@@ -60,7 +60,7 @@ class Registry:
         self._changed = changed
 
     def load(self) -> None:
-        """Take up the sources that the store knows."""
+        """Load the sources that the store knows."""
         with self._store.reading() as connection:
             for record in all_sources(connection):
                 active = active_model(connection, record.id)
@@ -105,7 +105,7 @@ class Registry:
         self.activate(name, key)
 
     def add(self, file: bytes, *, name: str, origin: str) -> str:
-        """Check a model file and keep it; gives its id."""
+        """Check a model file and keep it; returns its id."""
         card = describe_model(read_model(file))
         return self._store.writer.run(
             lambda connection: save_model(
@@ -147,7 +147,7 @@ class Registry:
         return source
 
     def refresh_threshold(self, source: Source) -> float:
-        """Bring a source's alarm level in step with verdicts and recalibrations."""
+        """Update a source's alarm level after verdicts and recalibrations."""
         with self._store.reading() as connection:
             source.threshold = self._threshold(connection, source.id, source.model_id)
         self._changed(source)

@@ -1,4 +1,4 @@
-"""Draining the outbox: attempts, pauses that grow, and giving up visibly."""
+"""Draining the outbox: attempts, growing pauses, and giving up visibly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BATCH = 50
 def pause_before(attempt: int, *, chance: float) -> float:
     """Return the seconds before an attempt: doubled each time, and between half and all of that.
 
-    The chance keeps many services that lost one receiver from returning all at once.
+    The jitter keeps many services that lost one receiver from returning all at once.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def pause_before(attempt: int, *, chance: float) -> float:
 
 
 class Channel:
-    """A notifier, the events that it wants, and its patience."""
+    """A notifier, the events that it wants, and how often it retries."""
 
     def __init__(self, notifier: Notifier, settings: ChannelSection) -> None:
         self.notifier = notifier
@@ -62,7 +62,7 @@ class Channel:
 
 
 class Dispatcher:
-    """Sends what the outbox holds; what fails is tried again later, at last given up.
+    """Sends what the outbox holds; what fails is retried later, and finally given up.
 
     Entries of one channel are attempted in order, channels side by side, so that one slow
     receiver does not keep news from the others. What failed is overtaken by what succeeds.
@@ -72,7 +72,7 @@ class Dispatcher:
     outbox : Outbox
     channels : sequence of Channel
     seed : int, optional
-        For the chance in the pauses.
+        For the jitter in the pauses.
     """
 
     def __init__(

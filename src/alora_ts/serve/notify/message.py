@@ -41,7 +41,7 @@ def headline(event: IncidentEvent) -> str:
 
 
 def story(event: IncidentEvent, *, page: str | None = None) -> str:
-    """Tell the incident as a short plain text.
+    """Describe the incident as a short plain text.
 
     Examples
     --------

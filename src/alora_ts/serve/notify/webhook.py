@@ -50,7 +50,7 @@ class WebhookNotifier:
     -----
     ``Idempotency-Key`` is the same at every attempt; ``X-Alora-Signature`` is
     ``t=<seconds>,v1=<hex>``, see :func:`sign`. An answer of 2xx is success; 4xx except 408, 409,
-    425 and 429 is final; all else is tried again. Redirections are not followed.
+    425 and 429 is final; all else is retried. Redirections are not followed.
     """
 
     def __init__(self, settings: WebhookSettings) -> None:

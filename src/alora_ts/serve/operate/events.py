@@ -32,7 +32,7 @@ class News:
 
 
 class Subscription:
-    """What one listener has not heard yet: every incident, but of readings only the last."""
+    """What one listener has not received yet: every incident, but of readings only the last."""
 
     def __init__(self) -> None:
         self._latest: dict[str | None, News] = {}
@@ -92,12 +92,12 @@ class Bus:
         return len(self._listeners)
 
     def wake(self) -> None:
-        """Let every listener look up, news or not."""
+        """Wake every listener, news or not."""
         for listener in self._listeners:
             listener.wake()
 
     def publish(self, news: News) -> None:
-        """Tell everyone, from any thread."""
+        """Publish to everyone, from any thread."""
         if self._loop is None or (news.kind == "reading" and not self._listeners):
             return
         with contextlib.suppress(RuntimeError):  # the loop closes while a scorer still works

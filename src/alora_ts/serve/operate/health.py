@@ -1,4 +1,4 @@
-"""How the service is, for people and for probes."""
+"""The state of the service, for people and for probes."""
 
 from __future__ import annotations
 

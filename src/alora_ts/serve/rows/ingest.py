@@ -161,7 +161,7 @@ class Ingest:
         return batch
 
     def _written(self, batch: _Batch) -> None:
-        """Bring memory in step with the store; on the writer's thread, after the commit."""
+        """Update memory to match the store; on the writer's thread, after the commit."""
         if not batch.fresh:
             return
         source = batch.source

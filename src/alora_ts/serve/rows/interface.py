@@ -24,7 +24,7 @@ ConnectorState = Literal["starting", "connected", "waiting", "failed", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The values of one moment.
+    """The values at one time.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Connector(Protocol):
         ...
 
     def status(self) -> ConnectorStatus:
-        """Say how it is."""
+        """Report its state."""
         ...
 
 

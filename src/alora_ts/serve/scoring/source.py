@@ -52,7 +52,7 @@ class Source:
         Times of its last and first row. Changed on the writer's thread only.
     rows : int
     reload : bool
-        Whether the scorer must take up another model.
+        Whether the scorer must load another model.
     arrived : int
         When its last row came.
     threshold : float

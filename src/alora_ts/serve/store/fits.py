@@ -21,7 +21,7 @@ def add_fit(connection: Connection, record: dict[str, Any]) -> None:
 
 
 def change_fit(connection: Connection, key: str, **values: Any) -> None:
-    """Keep how a fit goes."""
+    """Keep the state of a fit."""
     connection.execute(update(fits).where(fits.c.id == key).values(**values))
 
 

@@ -27,7 +27,7 @@ _NAMED = select(*incidents.c, sources.c.name.label("source")).join(sources)
 
 
 def save_incident(connection: Connection, record: dict[str, Any]) -> str | None:
-    """Keep a new incident or the present state of a known one; gives the verdict on it."""
+    """Keep a new incident or the present state of a known one; returns the verdict on it."""
     # A verdict is a person's, and may have come while the incident went on.
     upsert(connection, incidents, [record], keep=("verdict",))
     verdict: str | None = connection.scalar(

@@ -1,4 +1,4 @@
-"""Model files, kept in the store so that a back-up of it is whole."""
+"""Model files, kept in the store so that a backup of it is complete."""
 
 from __future__ import annotations
 

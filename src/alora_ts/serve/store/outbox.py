@@ -1,4 +1,4 @@
-"""Notifications on their way, written with the change they tell of."""
+"""Notifications to be sent, written with the change they report."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def all_sources(connection: Connection) -> Sequence[Record]:
 
 
 def add_source(connection: Connection, name: str, variables: Sequence[str], bucket: int) -> int:
-    """Make a source without rows; gives its number."""
+    """Make a source without rows; returns its number."""
     made = connection.execute(
         insert(sources).values(
             name=name,
@@ -165,7 +165,7 @@ def recalibrated(connection: Connection, source: int, model: str) -> Record | No
 
 
 def undo_recalibrations(connection: Connection, source: int, model: str) -> int:
-    """Return to the model's own threshold; gives how many were undone."""
+    """Return to the model's own threshold; returns how many were undone."""
     return connection.execute(
         update(recalibrations)
         .where(recalibrations.c.source_id == source, recalibrations.c.model_id == model)

@@ -87,7 +87,7 @@ class Store:
             return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
 
     def close(self) -> None:
-        """Finish all writes and let go of the store."""
+        """Finish all writes and close the store."""
         self.writer.close()
         self._release()
 

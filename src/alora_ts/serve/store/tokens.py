@@ -28,7 +28,7 @@ def all_tokens(connection: Connection) -> Sequence[Record]:
 
 
 def revoke_token(connection: Connection, key: str) -> bool:
-    """Let a token count no more; False when there is none to revoke."""
+    """Revoke a token; False when there is none to revoke."""
     changed = connection.execute(
         update(tokens)
         .where(tokens.c.id == key, tokens.c.revoked_us.is_(None))

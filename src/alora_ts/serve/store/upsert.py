@@ -1,4 +1,4 @@
-"""Insert or replace, in the words of either database."""
+"""Insert or replace, in the dialect of either database."""
 
 from __future__ import annotations
 

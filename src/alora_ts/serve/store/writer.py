@@ -55,7 +55,7 @@ class Writer:
             Takes the connection, inside a transaction.
         after : callable, optional
             Takes what ``work`` gave; called on the writer's thread once it is committed, before
-            the next transaction begins. What it changes is thereby in step with the store.
+            the next transaction begins. What it changes thereby matches the store.
         """
         future: Future[_T] = Future()
         self._jobs.put(_Job(work, after, future))

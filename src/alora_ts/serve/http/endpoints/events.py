@@ -36,7 +36,7 @@ async def events(
 
 async def _stream(service: Service, source: str | None) -> AsyncIterator[bytes]:
     with service.bus.subscribe() as subscription:
-        # Only now, so that whoever has heard this misses nothing.
+        # Only now, so that whoever has received this misses nothing.
         yield b"retry: 2000\n\n"
         while not service.closing.is_set():
             news = await subscription.take(_SIGN_OF_LIFE)

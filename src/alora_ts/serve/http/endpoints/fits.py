@@ -30,7 +30,7 @@ class FitBody(Named):
 
 
 class FitAnswer(BaseModel):
-    """How a fit goes."""
+    """The state of a fit."""
 
     id: str
     source: str
@@ -77,7 +77,7 @@ def list_fits(service: ServiceHere) -> list[dict[str, Any]]:
 
 @router.get("/fits/{fit}", response_model=FitAnswer, summary="One fit")
 def get_fit(fit: str, service: ServiceHere) -> dict[str, Any]:
-    """How a fit goes, and how its model compares with the active one on recent rows."""
+    """The state of a fit, and how its model compares with the active one on recent rows."""
     return service.fits.show(fit)
 
 

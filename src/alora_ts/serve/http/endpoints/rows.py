@@ -19,7 +19,7 @@ router = APIRouter(tags=["rows"], responses=PROBLEMS)
 
 
 class RowBody(BaseModel):
-    """The values of one moment."""
+    """The values at one time."""
 
     time: str = Field(description="ISO 8601; UTC unless it says otherwise.")
     values: dict[str, float | None] = Field(description="By variable; null is missing.")
