@@ -35,9 +35,9 @@ def duel(*levels: tuple[str, list[float]], **others: str) -> list[Record]:
 @pytest.mark.parametrize(
     ("rival", "outcome", "words"),
     [
-        ([0.5, 0.5, 0.6, 0.5], "win", "Ahead of 1 of 1."),
-        ([0.7, 0.9, 0.7, 0.9], "tie", "level with KNN"),
-        ([0.9, 0.9, 0.9, 0.95], "loss", "behind KNN"),
+        ([0.5, 0.5, 0.6, 0.5], "win", "| 1 of 2 | win | – | – | – |"),
+        ([0.7, 0.9, 0.7, 0.9], "tie", "| 1 of 2 | tie | KNN (0.800) | – | – |"),
+        ([0.9, 0.9, 0.9, 0.94], "loss", "| 2 of 2 | loss | – | KNN (0.910) | – |"),
     ],
 )
 def test_wins_ties_and_losses_follow_the_interval(
@@ -48,8 +48,8 @@ def test_wins_ties_and_losses_follow_the_interval(
     assert {one.outcome for one in found} == {outcome}
     said = "\n".join(say_all(found))
     assert words in said
-    title = {"win": "Wins", "tie": "Ties", "loss": "Losses"}[outcome]
-    assert f"**{title}: 5**" in said
+    plural = {"win": "wins", "tie": "ties", "loss": "losses"}[outcome]
+    assert f"5 {plural}" in said
 
 
 def test_one_series_has_numbers_but_no_interval() -> None:
@@ -60,10 +60,10 @@ def test_one_series_has_numbers_but_no_interval() -> None:
     (first, *_) = verdicts(arenas(records), "alora")
     assert first.outcome == "loss"
     said = "\n".join(say_all([first]))
-    assert "place 2 of 3 methods by the mean; above it: PCA (0.700)." in said
-    assert "Not ahead of the yardstick ‖x‖ (0.900)" in said
+    assert "| MSL | affiliation F1 (oracle) | 0.600 | 2 of 3 | loss | – | PCA (0.700) |" in said
+    assert "| ‖x‖ (0.900) |" in said
     assert "there is no interval" in said
-    assert "- **Losses: 1** (below at least one): MSL by affiliation F1 (oracle)" in said
+    assert "**0 wins, 0 ties, 1 loss**" in said
 
 
 def test_a_yardstick_that_is_not_beaten_is_named() -> None:
@@ -72,8 +72,8 @@ def test_a_yardstick_that_is_not_beaten_is_named() -> None:
         ("norm", levels), ("random", [0.1, 0.1, 0.1]), ("knn", [0.2] * 3), ("alora", levels)
     )
     said = "\n".join(say_all(verdicts(arenas(records), "alora")))
-    assert "Not ahead of the yardstick ‖x‖ (0.800)" in said
-    assert "yardstick random" not in said
+    assert "| ‖x‖ (0.800) |" in said
+    assert "random" not in said
 
 
 def test_other_variants_of_alora_are_no_rivals() -> None:
@@ -134,7 +134,6 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
     page = out.read_text()
     headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
     assert headings == [
-        "What was run",
         "Where ALoRa wins, ties and loses",
         "Detection",
         "Range-aware metrics",
@@ -148,6 +147,7 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
         "Weights of the embedding",
         "Figures",
         "Beside the published numbers",
+        "How it was run",
         "What failed",
     ]
     for said in ("commit 0123456789", "2001-02-03", "an invented machine", "**Plan invented**"):

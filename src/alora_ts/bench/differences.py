@@ -15,8 +15,8 @@ one, for these reasons:
   that all methods finish on two cores. That holds for every method, ALoRa's rows included; the
   plan `paper` has the published settings and needs a GPU. Weights and seconds of the cost tables
   follow from this too.
-- **Two rows of ALoRa.** "ALoRa" is the estimator as it comes; "ALoRa (paper)" follows the paper's
-  equations. The published number stands beside both.
+- **Two rows of ALoRa.** "ALoRa" is the estimator with its defaults; "ALoRa (paper)" follows the
+  paper's equations. The published number stands beside both.
 - **Validation.** The authors' program validates ALoRa on the test set. Here nothing of the test set
   is seen in training: the last tenth of the training rows decides.
 - **Oracle thresholds.** The published P, R and F1 are at a threshold chosen by the test labels.

@@ -27,9 +27,9 @@ def describe_origin(records: Iterable[Record]) -> list[str]:
         lines = [
             f"**Plan {plan}**{_about(plan)}",
             f"- Runs: {counts}; {hours:.1f} hours of runs in all.",
-            f"- Made from {_between(_days(runs))} by commit {_listed(runs, 'commit')} on "
-            f"{_listed(runs, 'machine')}; threads of a run: {_listed(runs, 'threads')}.",
-            f"- Versions: {_versions(runs)}.",
+            f"- Run on {_between(_days(runs))} on {_listed(runs, 'machine')}, "
+            f"{_listed(runs, 'threads')} thread(s) a run.",
+            f"- Versions: {_versions(runs)}; commit {_listed(runs, 'commit')}.",
             *(f"- {line}" for line in _data(runs)),
             f"- Seeds: {_seeds(runs)}.",
         ]

@@ -19,6 +19,7 @@ from alora_ts.bench.tables.catalogue import build_tables
 from alora_ts.bench.tables.contenders import OURS, Arena, arenas
 from alora_ts.bench.tables.significance import CRITERIA
 from alora_ts.bench.verdicts import say_all, verdicts
+from alora_ts.bench.wrapping import wrap_markdown
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
 from alora_ts.progress import Progress, Report, Step, reporting
@@ -81,12 +82,14 @@ def write_page(
     by_entity = out.with_stem(f"{out.stem}-entities")
     parts = [
         "# Benchmark results",
-        "Every number on this page comes from committed results; nothing is typed by hand. "
-        f"Make it again with:\n\n```sh\n{command}\n```",
-        f"How to read it: [Read the benchmark](how-to/read-the-benchmark.md). Each entity for "
-        f"itself: [{by_entity.stem}]({by_entity.name}).",
-        "## What was run",
-        *describe_origin(records),
+        "How well ALoRa and the compared methods find anomalies, and which variables they name. "
+        "Three rows of each table need no skill: a random score, an alarm that never ends, and "
+        "‖x‖, the distance from the mean of the training rows. A method is worth what it adds to "
+        "them. *F1* is at the best of all thresholds, which only the test labels can choose; *F1 "
+        "label-free* is at the threshold that normal training rows set, as in operation.",
+        "[Read the benchmark](how-to/read-the-benchmark.md) explains the columns, "
+        f"[{by_entity.stem}]({by_entity.name}) has the numbers of every entity, and [how it was "
+        "run](#how-it-was-run) is at the end. Each plan is a set of runs.",
         *_unfinished(left),
         "## Where ALoRa wins, ties and loses",
         *_verdicts(fought),
@@ -94,6 +97,10 @@ def write_page(
         *_figures(folder),
         "## Beside the published numbers",
         DIFFERENCES.rstrip(),
+        "## How it was run",
+        "Every number on this page comes from committed results; nothing is typed by hand. "
+        f"Regenerate it with:\n\n```sh\n{command}\n```",
+        *describe_origin(records),
         "## What failed",
         *_failures(records),
     ]
@@ -194,4 +201,4 @@ def _failures(records: Iterable[Record]) -> list[str]:
 
 def _write(path: Path, parts: Iterable[str]) -> None:
     with write_atomically(path) as part:
-        part.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        part.write_text(wrap_markdown("\n\n".join(parts)) + "\n", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alora_ts.bench.simulation import SHIFT, WINDOW, Case, Simulation
+from alora_ts.bench.wrapping import wrap_markdown
 
 __all__ = ["simulation_page", "simulation_table"]
 
@@ -88,7 +89,7 @@ def simulation_page(found: Simulation, *, command: str, picture: str) -> str:
             simulation_table(whole),
             _verdict(whole),
         ]
-    return "\n\n".join(parts) + "\n"
+    return wrap_markdown("\n\n".join(parts)) + "\n"
 
 
 def _verdict(whole: Sequence[Case]) -> str:

@@ -11,6 +11,12 @@ from alora_ts.bench.tables.significance import CRITERIA, verdict
 
 __all__ = ["Verdict", "say_all", "verdicts"]
 
+_HEAD = (
+    "| dataset | metric | mean | place by mean | result | level with | behind | "
+    "simple scores not beaten |",
+    "|---|---|---:|---:|---|---|---|---|",
+)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -66,89 +72,63 @@ def verdicts(arenas: Sequence[Arena], label: str) -> list[Verdict]:
 
 
 def say_all(found: Sequence[Verdict]) -> list[str]:
-    """Markdown: first the sum, then a line for each dataset and metric."""
+    """Markdown: first the sum, then a line of a table for each dataset and metric."""
     if not found:
         return ["It has no complete results here, or nothing to compare them with."]
     parts = []
     several = [one for one in found if not one.one_series]
     if several:
-        parts += [
-            f"{_counted(several)} over several entities. A difference counts when its 95 % "
-            f"bootstrap interval (over entities, of the means over seeds) does not cover 0.",
-            _sum(
-                several,
-                win="ahead of every compared method",
-                tie="behind none, and level with at least one",
-                loss="behind at least one",
-            ),
-        ]
+        parts.append(
+            f"Over several entities: **{_sum(several)}**. A win is ahead of every compared method, "
+            "a loss behind at least one, a tie neither. A difference counts when its 95 % "
+            "bootstrap interval (over entities, of the means over seeds) does not cover 0; "
+            "otherwise two methods are level."
+        )
     single = [one for one in found if one.one_series]
     if single:
-        parts += [
-            f"{_counted(single)} on a single series, where there is no interval and only the "
-            f"numbers can be compared.",
-            _sum(single, win="above all", tie="equal to the best", loss="below at least one"),
-        ]
-    for dataset in dict.fromkeys(one.dataset for one in found):
-        parts.append(f"On **{dataset}**:")
-        parts.append("\n".join(f"- {_say(one)}" for one in found if one.dataset == dataset))
+        parts.append(
+            f"On a single series, where there is no interval and only the numbers can be compared: "
+            f"**{_sum(single)}**."
+        )
+    parts.append("\n".join([*_HEAD, *map(_line, found)]))
+    lacking = list(dict.fromkeys(name for one in found for name in one.compared.incomplete))
+    if lacking:
+        parts.append(f"Not compared everywhere, for lack of entities: {', '.join(lacking)}.")
     return parts
 
 
-def _counted(found: Sequence[Verdict]) -> str:
-    return f"{len(found)} {'comparison' if len(found) == 1 else 'comparisons'} (dataset by metric)"
-
-
-def _sum(found: Sequence[Verdict], **meaning: str) -> str:
-    lines = []
-    for word, kind in (("Wins", "win"), ("Ties", "tie"), ("Losses", "loss")):
-        those = [one for one in found if one.outcome == kind]
-        places = "; ".join(
-            f"{dataset} by {', by '.join(one.metric for one in those if one.dataset == dataset)}"
-            for dataset in dict.fromkeys(one.dataset for one in those)
-        )
-        lines.append(
-            f"- **{word}: {len(those)}** ({meaning[kind]}){': ' if places else ''}{places}"
-        )
-    return "\n".join(lines)
-
-
-def _say(one: Verdict) -> str:
-    compared = one.compared
-    methods = one.rivals
-    higher = sum(other.mean > compared.ours.mean for other in methods)
-    said = (
-        f"*{one.metric}*: mean {compared.ours.mean:.3f}, place {higher + 1} of "
-        f"{len(methods) + 1} methods by the mean"
+def _sum(found: Sequence[Verdict]) -> str:
+    counts = {kind: sum(one.outcome == kind for one in found) for kind in ("win", "tie", "loss")}
+    plural = {"win": "wins", "tie": "ties", "loss": "losses"}
+    return ", ".join(
+        f"{count} {kind if count == 1 else plural[kind]}" for kind, count in counts.items()
     )
+
+
+def _line(one: Verdict) -> str:
+    ours, methods = one.compared.ours.mean, one.rivals
     if one.one_series:
-        above = [other for other in methods if other.mean > compared.ours.mean]
-        said += f"; above it: {_named(above)}." if above else "."
+        level = [other for other in methods if other.mean == ours]
+        behind = [other for other in methods if other.mean > ours]
     else:
-        said += (
-            f", average rank {compared.ours.rank:.1f} of {len(compared.others) + 1}. Ahead of "
-            f"{len(one.those('ahead'))} of {len(methods)}"
-        )
-        for words in ("level with", "behind"):
-            those = one.those(words.split()[0])
-            said += f"; {words} {_named(those)}" if those else ""
-        said += "."
-    beaten = [
-        f"{yardstick.name} ({yardstick.mean:.3f})"
-        for yardstick in compared.others
-        if yardstick.honest
-        and (
-            verdict(yardstick) in {"level", "behind"}
-            if not one.one_series
-            else yardstick.mean >= compared.ours.mean
-        )
+        level, behind = one.those("level"), one.those("behind")
+    unbeaten = [
+        other
+        for other in one.compared.others
+        if other.honest
+        and (other.mean >= ours if one.one_series else verdict(other) in {"level", "behind"})
     ]
-    if beaten:
-        said += f" **Not ahead of the yardstick {', '.join(beaten)}.**"
-    if compared.incomplete:
-        said += f" Not compared, for lack of entities: {', '.join(compared.incomplete)}."
-    return said
+    place = 1 + sum(other.mean > ours for other in methods)
+    cells = (
+        one.dataset,
+        one.metric,
+        f"{ours:.3f}",
+        f"{place} of {len(methods) + 1}",
+        one.outcome,
+        *map(_named, (level, behind, unbeaten)),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _named(standings: Sequence[Standing]) -> str:
-    return ", ".join(f"{one.name} ({one.mean:.3f})" for one in standings)
+    return ", ".join(f"{one.name} ({one.mean:.3f})" for one in standings) or "–"
