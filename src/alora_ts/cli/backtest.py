@@ -40,7 +40,7 @@ def backtest(
         str, typer.Option(help="The first part to fit on: 0.5, 5000 (rows) or 14d.")
     ] = "0.5",
     refit_every: Annotated[
-        str | None, typer.Option(help="Fit again after so many rows or so long: 1000 or 1d.")
+        str | None, typer.Option(help="Refit after this many rows or this long: 1000 or 1d.")
     ] = None,
     history: Annotated[
         str | None,
@@ -65,12 +65,13 @@ def backtest(
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
     window: Annotated[
-        int | None, typer.Option(help="Rows the network looks at.", min=2, show_default="20")
+        int | None,
+        typer.Option(help="How many rows each score looks back on.", min=2, show_default="20"),
     ] = None,
     epochs: EpochsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
-    seed: Annotated[int | None, typer.Option(help="Every random draw comes from it.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:

@@ -41,8 +41,10 @@ def speed(
     plot: Annotated[
         Path | None, typer.Option(help="Measure growth too and draw it here (PNG, SVG).")
     ] = None,
-    repetitions: Annotated[int, typer.Option(help="Runs of each side.", min=1)] = 5,
-    threads: Annotated[int | None, typer.Option(help="Threads for torch.", min=1)] = None,
+    repetitions: Annotated[
+        int, typer.Option(help="How often each measurement is repeated.", min=1)
+    ] = 5,
+    threads: Annotated[int | None, typer.Option(help="CPU threads to use.", min=1)] = None,
 ) -> None:
     """Time scoring, streaming and training against the plain implementation, as ratios.
 

@@ -92,7 +92,7 @@ def figures(
 def simulate(
     *,
     runs: Annotated[int, typer.Option(help="How often to simulate.", min=2)] = 100,
-    seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Also write the page (Markdown) here.")
     ] = None,

@@ -102,9 +102,7 @@ def add_dataset(
     *,
     name: Annotated[str | None, typer.Option(help="By default the folder's name.")] = None,
     label: Annotated[str, typer.Option(help="Column of 0 and 1 in the test tables.")] = "label",
-    time: Annotated[
-        str | None, typer.Option(help="Time column; found by itself if not given.")
-    ] = None,
+    time: Annotated[str | None, typer.Option(help="Time column; recognised if not given.")] = None,
     data: _Root = None,
 ) -> None:
     """Put your own labelled data beside the benchmark datasets.

@@ -34,7 +34,7 @@ ModelArgument = Annotated[
 ]
 TimeOption = Annotated[
     str | None,
-    typer.Option("--time", help="The time column; found by itself if not given.", metavar="COLUMN"),
+    typer.Option("--time", help="The time column; recognised if not given.", metavar="COLUMN"),
 ]
 
 ColumnsOption = Annotated[
@@ -45,20 +45,18 @@ IgnoreOption = Annotated[
     list[str] | None,
     typer.Option(help="Leave these columns out (comma-separated, repeatable)."),
 ]
-EpochsOption = Annotated[
-    int | None, typer.Option(help="Most passes over the drawn windows.", min=1)
-]
+EpochsOption = Annotated[int | None, typer.Option(help="Longest training, in epochs.", min=1)]
 AlarmShareOption = Annotated[
     float | None, typer.Option(help="Share of normal rows that may alarm, such as 0.001.")
 ]
 AlarmsPerDayOption = Annotated[
-    float | None, typer.Option(help="Set the threshold by alarming rows per normal day.")
+    float | None, typer.Option(help="Set the alarm level by alarming rows per normal day.")
 ]
 IncidentsOption = Annotated[
     Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")
 ]
 ReportOption = Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")]
-ThreadsOption = Annotated[int | None, typer.Option(help="Threads for torch.", min=1)]
+ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads to use.", min=1)]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 

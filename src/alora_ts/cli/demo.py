@@ -20,7 +20,7 @@ def demo(
         Path, typer.Argument(metavar="FOLDER", help="Where to write data, model and report.")
     ] = Path("alora-demo"),
     *,
-    seed: Annotated[int, typer.Option(help="Another seed, another plant.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
 ) -> None:
     """Simulate a plant with faults of known origin, fit, diagnose, compare, write a report.
 

@@ -30,7 +30,7 @@ def detect(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="Rows to judge: CSV, Parquet, a folder or a quoted glob."
+            metavar="DATA", help="Rows to score: CSV, Parquet, a folder or a quoted glob."
         ),
     ],
     *,
@@ -46,13 +46,13 @@ def detect(
     incidents: IncidentsOption = None,
     report: ReportOption = None,
     variables: Annotated[
-        bool, typer.Option("--variables", help="Add each variable's localization score to OUT.")
+        bool, typer.Option("--variables", help="Add to OUT how much each signal is to blame.")
     ] = False,
     time: TimeOption = None,
     chunk_rows: Annotated[
         int | None,
         typer.Option(
-            help="Read so many rows at once, for files larger than memory; writes OUT only.",
+            help="Read this many rows at once, for files larger than memory; writes OUT only.",
             min=1,
         ),
     ] = None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     scores: Annotated[
-        Path, typer.Argument(metavar="SCORES", help="A CSV or Parquet file, a row per moment.")
+        Path, typer.Argument(metavar="SCORES", help="A CSV or Parquet file, one row per time.")
     ],
     *,
     label: Annotated[
@@ -31,7 +31,9 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    window: Annotated[int, typer.Option(help="Widest tolerance of VUS, in rows.", min=0)] = 100,
+    window: Annotated[
+        int, typer.Option(help="Largest tolerance around events for VUS, in rows.", min=0)
+    ] = 100,
     seconds_per_row: Annotated[
         float | None,
         typer.Option(

@@ -19,7 +19,7 @@ def explain(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Say who influences whom: the strongest contributions C between variables (Eq. 12).
+    """Say who influences whom: the strongest learned influences between variables.
 
     Example: `alora-ts explain plant.alora --variable pump2_flow`
     """

@@ -39,33 +39,37 @@ def fit(
     ignore: IgnoreOption = None,
     validation: Annotated[
         Path | None,
-        typer.Option(help="Rows to hold back for the threshold, instead of the end of TRAIN."),
+        typer.Option(help="Normal rows to hold back from training, instead of the end of TRAIN."),
     ] = None,
-    window: Annotated[int, typer.Option(help="Rows the network looks at.", min=2)] = 20,
+    window: Annotated[
+        int, typer.Option(help="How many rows each score looks back on.", min=2)
+    ] = 20,
     epochs: EpochsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
     scoring: Annotated[
-        str, typer.Option(help="refined (ours), paper (Eq. 9), or error.")
+        str, typer.Option(help="refined, paper (as published) or error (without the rank).")
     ] = "refined",
     missing: Annotated[
-        str, typer.Option(help="Missing cells: hold, interpolate, mark or error.")
+        str, typer.Option(help="Missing cells: hold (the last value), interpolate, mark or error.")
     ] = "hold",
     gap: Annotated[
         float | None, typer.Option(help="Seconds without data that split the series.")
     ] = None,
     resample: Annotated[
-        float | None, typer.Option(help="Average onto a grid of so many seconds.")
+        float | None, typer.Option(help="Average onto a grid of this many seconds.")
     ] = None,
-    downsample: Annotated[int | None, typer.Option(help="Average blocks of so many rows.")] = None,
+    downsample: Annotated[
+        int | None, typer.Option(help="Average blocks of this many rows.")
+    ] = None,
     scaling: Annotated[
-        str, typer.Option(help="standard, or robust against outliers.")
+        str, typer.Option(help="Of the signals: standard, or robust against outliers.")
     ] = "standard",
     contamination: Annotated[
-        float, typer.Option(help="Share of the worst windows to drop before a second fit.")
+        float, typer.Option(help="Drop this share of TRAIN, the most abnormal, and fit again.")
     ] = 0.0,
     threads: ThreadsOption = None,
-    seed: Annotated[int, typer.Option(help="Every random draw comes from it.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     quiet: QuietOption = False,
 ) -> None:
     """Learn what is normal from TRAIN and write a model.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Fit and judge many machines, a model for each.\n\n"
+    help="Fit and score many machines, a model for each.\n\n"
     "Example: `alora-ts fleet fit machines/ -o fleet && alora-ts fleet detect fleet today/`",
 )
 
@@ -94,17 +94,19 @@ def fit(
     warm_start: Annotated[
         int | None,
         typer.Option(
-            help="Begin each fit with a model of so many machines and fit for one epoch.", min=1
+            help="Start each fit from one model of this many machines; fit one epoch.", min=1
         ),
     ] = None,
     time: TimeOption = None,
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
-    window: Annotated[int, typer.Option(help="Rows the network looks at.", min=2)] = 20,
+    window: Annotated[
+        int, typer.Option(help="How many rows each score looks back on.", min=2)
+    ] = 20,
     epochs: EpochsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
-    seed: Annotated[int, typer.Option(help="Every random draw comes from it.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     quiet: QuietOption = False,
 ) -> None:
     """Fit a model for each machine; resume where an earlier run was stopped.
@@ -154,7 +156,7 @@ def detect(
     page: _Page = None,
     output: _Table = None,
     variables: Annotated[
-        bool, typer.Option("--variables", help="Keep each variable's localization score.")
+        bool, typer.Option("--variables", help="Keep how much each signal is to blame.")
     ] = False,
     time: TimeOption = None,
     fail_on_anomaly: Annotated[

@@ -10,7 +10,7 @@ __all__ = ["TrainingOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How a network is trained. Why these defaults: docs/decisions.md.
+    """How a network is trained. Why these defaults: docs/decisions/0002-training-budget.md.
 
     Attributes
     ----------
