@@ -155,11 +155,11 @@ def test_rounds_are_those_of_a_walk_over_the_rows(
     [
         ({"train": 260}, "leave rows"),
         ({"train": "9d"}, "leave rows"),
-        ({"train": 0.0}, "no span"),
-        ({"train": "soon"}, "no span"),
-        ({"refit_every": "1 month"}, "no span"),
-        ({"refit_every": 0}, "no span"),
-        ({"history": "-3d"}, "no span"),
+        ({"train": 0.0}, "not a span"),
+        ({"train": "soon"}, "not a span"),
+        ({"refit_every": "1 month"}, "not a span"),
+        ({"refit_every": 0}, "not a span"),
+        ({"history": "-3d"}, "not a span"),
         ({"history": 3}, "no window of 6 rows"),
     ],
 )

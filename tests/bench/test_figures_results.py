@@ -135,7 +135,7 @@ def test_window_sizes_are_averaged_over_the_same_runs(tmp_path):
     assert found.windows == (10, 20, 150)
     assert found.values["SMD"].shape == (2, 2, 3)
     np.testing.assert_allclose(found.values["SMD"].mean((0, 1)), [0.565, 0.575, 0.705])
-    assert "no validation score" in found.caption
+    assert "not a validation score" in found.caption
     assert "10: 0.565, 20: 0.575, 150: 0.705" in found.caption
     save(window_size.draw(found), tmp_path / "one.svg")
     assert "threshold from test labels" in (tmp_path / "one.svg").read_text()

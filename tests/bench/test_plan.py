@@ -54,7 +54,7 @@ GOOD = 'name = "x"\n[[datasets]]\nname = "SMD"\n[[methods]]\nname = "knn"\n'
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("name = \n", 1, "no TOML"),
+        ("name = \n", 1, "not TOML"),
         (GOOD + "sed = [1]\n", 6, "did you mean 'seeds'"),
         ("thread = 2\n" + GOOD, 1, "did you mean 'threads'"),
         (GOOD.replace('"SMD"', "3"), 3, "valid string"),

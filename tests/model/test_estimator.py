@@ -310,7 +310,7 @@ def test_bad_model_files_are_refused_in_words(model: ALoRa, tmp_path: Path) -> N
         load(cut)
     foreign = tmp_path / "foreign.alora"
     foreign.write_text("time,a\n1,2\n")
-    with pytest.raises(ArtifactError, match="no model file"):
+    with pytest.raises(ArtifactError, match="not a model file"):
         load(foreign)
     import torch
     from safetensors.torch import save_file

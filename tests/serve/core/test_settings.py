@@ -117,7 +117,7 @@ def test_paths_are_meant_from_where_the_file_is(
         (('plant = "', '"../x" = "'), 5, "cannot name a source"),
         (('name = "second"', 'nmae = "second"'), 13, "no such setting"),
         (('url = "http://127.0.0.1:9/"\n\n', "\n"), 8, "required"),
-        (("port = 9000", "port = = 9000"), 2, "no TOML"),
+        (("port = 9000", "port = = 9000"), 2, "not TOML"),
     ],
 )
 def test_errors_name_the_line(
