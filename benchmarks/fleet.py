@@ -83,11 +83,17 @@ def write_smd(folder: Path, root: str | None) -> dict[str, Any]:
 
 def estimator(*, small: bool, epochs: int | None = None) -> Any:
     """The default estimator, or one with a small network that sees fewer windows."""
-    from alora_ts import ALoRa
+    from alora_ts import ALoRa, Architecture
 
     chosen = ALoRa()
     if small:
-        chosen.set_params(window=10, pairs=64, layers=2, heads=4, epochs=2, epoch_windows=640)
+        chosen.set_params(
+            window=10,
+            pairs=64,
+            architecture=Architecture(layers=2, heads=4),
+            epochs=2,
+            epoch_windows=640,
+        )
     return chosen.set_params(epochs=epochs) if epochs is not None else chosen
 
 
@@ -245,9 +251,9 @@ def small_machines(folder: Path, count: int, *, rows: int = 400) -> Path:
 
 def quick() -> Any:
     """A small estimator for small machines."""
-    from alora_ts import ALoRa
+    from alora_ts import ALoRa, Architecture
 
-    return ALoRa(window=4, epochs=1, epoch_windows=64, layers=1, heads=2)
+    return ALoRa(window=4, epochs=1, epoch_windows=64, architecture=Architecture(layers=1, heads=2))
 
 
 def throughput() -> None:

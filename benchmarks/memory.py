@@ -40,11 +40,13 @@ def step(name: str, rows: int, variables: int, pairs: int) -> dict[str, float]:
     table = rng.standard_normal((rows, variables), dtype=np.float32)
     if name == "table":
         return {"peak": peak(), "seconds": 0.0}
-    from alora_ts import ALoRa
+    from alora_ts import ALoRa, Architecture
 
-    model = ALoRa(pairs=pairs, layers=1, heads=2, epochs=1, epoch_windows=320)
+    model = ALoRa(
+        pairs=pairs, architecture=Architecture(layers=1, heads=2), epochs=1, epoch_windows=320
+    )
     if pairs >= 512:
-        model.set_params(layers=3, heads=8)
+        model.set_params(architecture=Architecture())
     if name == "fit":
         began = time.perf_counter()
         model.fit(table, progress=False)

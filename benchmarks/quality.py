@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts import ALoRa, baselines
+from alora_ts import ALoRa, Architecture, Training, baselines
 from alora_ts.data import as_table, plan_windows
 from alora_ts.datasets import load
 from alora_ts.datasets.dataset import Dataset
@@ -42,15 +42,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     # What the authors' program does where it differs from the paper's equations.
     "authors": {
-        "time_norm": True,
-        "positional": True,
-        "penalty": "authors",
-        "padding": "circular",
-        "input_limit": 1e6,
+        "architecture": Architecture.authors(),
+        "training": Training(penalty="authors"),
     },
 }
 # Windows padded as the paper does.
-VARIANTS["circular"] = {"padding": "circular"}
+VARIANTS["circular"] = {"architecture": Architecture(padding="circular")}
 # The same fit, judged by the localization that is built on W_t; slow, so apart.
 VARIANTS["window"] = {}
 SMD = tuple(f"machine-1-{number}" for number in range(2, 9))

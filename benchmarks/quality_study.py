@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts import ALoRa, baselines
+from alora_ts import ALoRa, Architecture, baselines
 from alora_ts.data import as_table
 from alora_ts.datasets import load
 from alora_ts.metrics import affiliation, auc_pr, best_f1
@@ -68,7 +68,7 @@ def gather(dataset: str, entity: str, root: Path, folder: Path) -> Study:
     data = load(dataset, root, entity)
     if not file.exists():
         model = (
-            ALoRa(padding="circular")
+            ALoRa(architecture=Architecture(padding="circular"))
             .fit(data.train, segments=data.train_segments, progress=False)
             .model_
         )

@@ -22,6 +22,7 @@ from benchmarks.serve_machine import describe_machine
 from benchmarks.serve_month import write_history
 from benchmarks.serve_process import ServiceProcess, make_model
 
+from alora_ts import Architecture
 from alora_ts.files import write_atomically
 
 _FLAGS = (
@@ -158,7 +159,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="alora-month-") as name:
         folder = Path(name)
         make_model(
-            folder / "plant.alora", given.variables, window=8, layers=1, epochs=1, epoch_windows=64
+            folder / "plant.alora",
+            given.variables,
+            window=8,
+            architecture=Architecture(layers=1),
+            epochs=1,
+            epoch_windows=64,
         )
         service = ServiceProcess(folder, f'[models]\nplant = "{folder}/plant.alora"\n')
         with service:

@@ -32,6 +32,7 @@ from benchmarks.serve_process import ServiceProcess, make_model, make_rows
 from benchmarks.serve_producers import HttpProducer
 from numpy.typing import NDArray
 
+from alora_ts import Architecture
 from alora_ts.files import write_atomically
 
 _FLAT = 0.1
@@ -190,7 +191,15 @@ def measure_many(folder: Path, rows: int) -> Part:
     settings = SETTINGS
     for number in range(count):
         path = folder / f"m{number}.alora"
-        make_model(path, 5, window=10, layers=1, heads=2, epochs=1, epoch_windows=64, seed=number)
+        make_model(
+            path,
+            5,
+            window=10,
+            architecture=Architecture(layers=1, heads=2),
+            epochs=1,
+            epoch_windows=64,
+            seed=number,
+        )
         settings += f'm{number} = "{path}"\n'
     each = max(rows // count, 50)
     values, times = make_rows(each, 5, seed=2), moments(each)
@@ -220,7 +229,9 @@ def measure_many(folder: Path, rows: int) -> Part:
 def measure_soak(folder: Path, rows: int) -> Part:
     """A day of rows at full speed, with the dashboard open."""
     path = folder / "soak.alora"
-    make_model(path, 5, window=10, layers=1, heads=2, epochs=1, epoch_windows=64)
+    make_model(
+        path, 5, window=10, architecture=Architecture(layers=1, heads=2), epochs=1, epoch_windows=64
+    )
     samples = list[tuple[float, float]]()
     with ServiceProcess(folder / "soak", f'{SETTINGS}plant = "{path}"\n') as service:
         dashboard = Dashboard(service.url, threading.Event())

@@ -28,7 +28,7 @@ from benchmarks.serve_producers import HttpProducer, MqttProducer
 from benchmarks.serve_programs import Broker
 from numpy.typing import NDArray
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 from alora_ts.files import write_atomically
 
 VARIABLES = 4
@@ -101,7 +101,12 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
     began = time.monotonic()
     model_path = folder / "plant.alora"
     model = make_model(
-        model_path, VARIABLES, window=WINDOW, layers=1, heads=2, epochs=1, epoch_windows=128
+        model_path,
+        VARIABLES,
+        window=WINDOW,
+        architecture=Architecture(layers=1, heads=2),
+        epochs=1,
+        epoch_windows=128,
     )
     half = rows // 2
     first = (int(time.time()) - half - 3600) * 1_000_000

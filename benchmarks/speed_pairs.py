@@ -32,7 +32,7 @@ def main() -> int:
     rng = np.random.default_rng(0)
     values = rng.standard_normal((args.rows, args.variables), dtype=np.float32)
     start = time.process_time()
-    pairs = choose_pairs(values)
+    pairs = choose_pairs(values, limit=512, correlation="spearman")
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import torch
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 from alora_ts.bench.speed import wavy_rows
 
 SAMPLES = 10
@@ -28,7 +28,13 @@ def main() -> None:
     parser.add_argument("--variables", type=int, default=12)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    model = ALoRa(window=8, pairs=60, heads=2, layers=2, epochs=1, epoch_windows=320)
+    model = ALoRa(
+        window=8,
+        pairs=60,
+        architecture=Architecture(heads=2, layers=2),
+        epochs=1,
+        epoch_windows=320,
+    )
     rows = wavy_rows(10_000, args.variables)
     model.fit(rows, progress=False)
     stream, process = model.stream(), psutil.Process()

@@ -45,7 +45,9 @@ def _parameters(command: Any) -> list[str]:
         names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
         if not shown:
             names = f"`{parameter.metavar or parameter.name.upper()}`"
-        default = parameter.default
+        shown_default, default = getattr(parameter, "show_default", None), parameter.default
+        if isinstance(shown_default, str):
+            default = shown_default
         given = "" if default in (None, False) or callable(default) else f"`{default}`"
         required = "required" if parameter.required else given
         # A bar would end the table's cell.

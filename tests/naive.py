@@ -187,7 +187,7 @@ def evidence(
     A row is judged by the window that ends at it; the first rows of a segment by its first
     window; a segment shorter than a window is continued to the left with its first row.
     """
-    width = network.architecture.window
+    width = network.window
     expected, ranks, warm_up = [], [], []
     for t in range(len(values)):
         start = t

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from alora_ts import ALoRa, load
+from alora_ts import ALoRa, Architecture, load
 from alora_ts.bench.speed import wavy_rows
 from alora_ts.devices import choose_device
 from alora_ts.errors import AloraError
@@ -15,7 +15,13 @@ from alora_ts.fast.threads import _granted, choose_threads, use_threads
 from alora_ts.network import ALoRaT
 from tests.fast.networks import build
 
-QUICK = {"window": 6, "pairs": 12, "heads": 2, "epochs": 1, "epoch_windows": 32}
+QUICK = {
+    "window": 6,
+    "pairs": 12,
+    "architecture": Architecture(heads=2),
+    "epochs": 1,
+    "epoch_windows": 32,
+}
 
 
 def test_auto_takes_the_cpu_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,31 @@ from typing import TYPE_CHECKING
 from alora_ts.version import __version__
 
 if TYPE_CHECKING:
+    from alora_ts.data.options import PreparationOptions
     from alora_ts.diagnosis import Diagnosis, Incident
     from alora_ts.estimator import ALoRa, load
+    from alora_ts.learning import Training
+    from alora_ts.network import Architecture
+    from alora_ts.scoring import CalibrationOptions
 
-__all__ = ["ALoRa", "Diagnosis", "Incident", "__version__", "load"]
+__all__ = [
+    "ALoRa",
+    "Architecture",
+    "CalibrationOptions",
+    "Diagnosis",
+    "Incident",
+    "PreparationOptions",
+    "Training",
+    "__version__",
+    "load",
+]
 
 _HOMES = {
     "ALoRa": "alora_ts.estimator",
+    "Architecture": "alora_ts.network",
+    "Training": "alora_ts.learning",
+    "CalibrationOptions": "alora_ts.scoring",
+    "PreparationOptions": "alora_ts.data.options",
     "load": "alora_ts.estimator",
     "Diagnosis": "alora_ts.diagnosis",
     "Incident": "alora_ts.diagnosis",

@@ -6,41 +6,40 @@ import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.artifact import Artifact, read_artifact, write_artifact
 from alora_ts.data import Table, as_table
-from alora_ts.data.align import Duplicates, OutOfOrder
-from alora_ts.data.options import PrepareOptions
+from alora_ts.data.options import PreparationOptions
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.errors import ArtifactError, NotFittedError
 from alora_ts.fast.threads import choose_threads, use_threads
-from alora_ts.learning import Callback, TrainingOptions
+from alora_ts.learning import Callback, Training
 from alora_ts.model.chunks import ScoredChunk, score_chunks
 from alora_ts.model.diagnose import diagnose
-from alora_ts.model.fit import FitOptions, fit_model
+from alora_ts.model.fit import fit_model
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel
+from alora_ts.model.options import FitOptions
 from alora_ts.model.relations import Relations
 from alora_ts.model.score import score
 from alora_ts.model.stream import Stream
 from alora_ts.network import Architecture
-from alora_ts.network.attention import Activation
-from alora_ts.network.embedding import Kernel, Padding
-from alora_ts.network.pairs import Correlation
 from alora_ts.params import Parameters
 from alora_ts.progress import Progress, reporting
-from alora_ts.scoring import CalibrationOptions
+from alora_ts.scoring import AlarmOptions, CalibrationOptions
 from alora_ts.scoring.rules import Scoring
-from alora_ts.scoring.spectrum import RankRule
-from alora_ts.scoring.threshold import ThresholdRule
+from alora_ts.scoring.threshold import ALARM_SHARE, ThresholdRule
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 __all__ = ["ALoRa", "load"]
+
+_ARCHITECTURE, _TRAINING = Architecture(), Training()
+_CALIBRATION, _PREPARATION = CalibrationOptions(), PreparationOptions()
 
 
 class ALoRa(Parameters):
@@ -52,38 +51,15 @@ class ALoRa(Parameters):
         T, how many rows the network looks at.
     pairs : int or None
         K, the most pairs of variables to embed; None for all.
-    layers, heads : int
-        L and H.
-    low_rank_weight : float
-        λ of Eq. 8.
-    correlation : {"spearman", "pearson"}
-        What ranks the pairs.
-    embedding, kernel, kernel_width, padding, positional, skip, feed_forward, activation, \
-time_norm, causal
-        The network's shape, see :class:`alora_ts.network.Architecture`. The paper pads its windows
-        circularly; the default here goes back over the rows before the border.
-    epochs, epoch_windows, batch_size, learning_rate, gradient_clip, patience, placement, penalty
-        Training, see :class:`alora_ts.learning.TrainingOptions`.
-    validation_share : float
-        The last part of the training rows, held back for early stopping; with training rows it
-        also sets the threshold.
+    epochs : int
+        Most epochs; early stopping may end sooner.
+    epoch_windows : int
+        Windows drawn for an epoch, each epoch others: an epoch need not see all of a long table.
     contamination : float
         Share of the training windows to leave out of a second fit because the first found them
         the worst; 0 fits once.
-    input_limit : float
-        The network sees scaled values within ± this many standard deviations, so that one wild
-        variable cannot drown the others.
     scoring : {"refined", "paper", "error"}
         See :class:`alora_ts.scoring.ScoreRule`.
-    cap : float
-        Most that one variable adds to a refined score at one row, in multiples of its normal
-        squared error.
-    smoothing : int
-        Rows over which a refined score is averaged, looking back.
-    rank_rule : {"quantile", "max-4th", "max-5th"}
-        How h1 is chosen.
-    rank_level : float or None
-        h1 itself, such as a published one; None chooses it by ``rank_rule``.
     threshold : {"tail", "quantile", "alarms-per-day"}
         How h2 is chosen, see :func:`alora_ts.scoring.choose_threshold`.
     alarm_share : float
@@ -106,8 +82,16 @@ time_norm, causal
         window.
     minimum : int
         Shorter incidents are dropped.
-    missing, missing_limit, gap, resample, downsample, duplicates, out_of_order, scaling
-        Preparation, see :class:`alora_ts.data.Preparation`.
+    architecture : Architecture
+        The network's shape: layers, heads and the switches of the paper's ablations. The paper
+        pads its windows circularly (``Architecture.paper()``); the default goes back over the
+        rows before the border.
+    training : Training
+        How a step is made, what early stopping goes by, and the weight λ of the low-rank loss.
+    calibration : CalibrationOptions
+        How residuals and rank are measured against normal rows.
+    preparation : PreparationOptions
+        Missing cells, gaps, grids, duplicates, scaling.
     threads : int or None
         Threads for torch; None takes those it has, but no more than this process may use.
     device : str
@@ -115,6 +99,9 @@ time_norm, causal
         "cuda" insist. The GPU path has not been run on one yet.
     seed : int
         Every random draw comes from it.
+    **moved
+        Parameters of release 0.1 that are fields of one of the groups now, such as ``heads``;
+        they are put there with a warning.
 
     Attributes
     ----------
@@ -136,43 +123,29 @@ time_norm, causal
     'x1'
     """
 
-    def __init__(  # noqa: PLR0915  (it only stores; every parameter has its line)
+    # Each field of a group was a parameter of its own in release 0.1.
+    _moved: ClassVar = {
+        field.name: group
+        for group, kind in (
+            ("architecture", Architecture),
+            ("training", Training),
+            ("calibration", CalibrationOptions),
+            ("preparation", PreparationOptions),
+        )
+        for field in dataclasses.fields(kind)
+    }
+
+    def __init__(
         self,
         *,
         window: int = 20,
         pairs: int | None = 512,
-        layers: int = 3,
-        heads: int = 8,
-        low_rank_weight: float = 10.0,
-        correlation: Correlation = "spearman",
-        embedding: Literal["pairs", "dense"] = "pairs",
-        kernel: Kernel = "average",
-        kernel_width: int = 3,
-        padding: Padding = "reflect",
-        positional: bool = False,
-        skip: bool = True,
-        feed_forward: bool = False,
-        activation: Activation = "none",
-        time_norm: bool = False,
-        causal: bool = False,
         epochs: int = 4,
         epoch_windows: int = 1600,
-        batch_size: int = 32,
-        learning_rate: float = 1e-3,
-        gradient_clip: float = 5.0,
-        patience: int = 2,
-        placement: Literal["mean", "heads"] = "mean",
-        penalty: Literal["paper", "authors"] = "paper",
-        validation_share: float = 0.1,
         contamination: float = 0.0,
-        input_limit: float = 10.0,
         scoring: Scoring = "refined",
-        cap: float = 1000.0,
-        smoothing: int = 2,
-        rank_rule: RankRule = "quantile",
-        rank_level: float | None = None,
         threshold: ThresholdRule = "tail",
-        alarm_share: float = 2e-2,
+        alarm_share: float = ALARM_SHARE,
         alarms_per_day: float = 1.0,
         drift_memory: int = 2000,
         localization: str = "blend",
@@ -180,51 +153,22 @@ time_norm, causal
         localization_memory: int = 10,
         merge: int | None = None,
         minimum: int = 1,
-        missing: Literal["hold", "interpolate", "mark", "error"] = "hold",
-        missing_limit: int | None = None,
-        gap: float | None = None,
-        resample: float | None = None,
-        downsample: int | None = None,
-        duplicates: Duplicates = "last",
-        out_of_order: OutOfOrder = "late",
-        scaling: Literal["standard", "robust"] = "standard",
+        architecture: Architecture = _ARCHITECTURE,
+        training: Training = _TRAINING,
+        calibration: CalibrationOptions = _CALIBRATION,
+        preparation: PreparationOptions = _PREPARATION,
         threads: int | None = None,
         device: str = "auto",
         seed: int = 0,
+        **moved: Any,
     ) -> None:
         self.window = window
         self.pairs = pairs
-        self.layers = layers
-        self.heads = heads
-        self.low_rank_weight = low_rank_weight
-        self.correlation = correlation
-        self.embedding = embedding
-        self.kernel = kernel
-        self.kernel_width = kernel_width
-        self.padding = padding
-        self.positional = positional
-        self.skip = skip
-        self.feed_forward = feed_forward
-        self.activation = activation
-        self.time_norm = time_norm
-        self.causal = causal
         self.epochs = epochs
         self.epoch_windows = epoch_windows
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_clip = gradient_clip
-        self.patience = patience
-        self.placement = placement
-        self.penalty = penalty
-        self.validation_share = validation_share
         self.contamination = contamination
-        self.input_limit = input_limit
-        self.scoring = scoring
-        self.cap = cap
-        self.smoothing = smoothing
-        self.rank_rule = rank_rule
-        self.rank_level = rank_level
-        self.threshold = threshold
+        self.scoring: Scoring = scoring
+        self.threshold: ThresholdRule = threshold
         self.alarm_share = alarm_share
         self.alarms_per_day = alarms_per_day
         self.drift_memory = drift_memory
@@ -233,21 +177,19 @@ time_norm, causal
         self.localization_memory = localization_memory
         self.merge = merge
         self.minimum = minimum
-        self.missing = missing
-        self.missing_limit = missing_limit
-        self.gap = gap
-        self.resample = resample
-        self.downsample = downsample
-        self.duplicates = duplicates
-        self.out_of_order = out_of_order
-        self.scaling = scaling
+        self.architecture = architecture
+        self.training = training
+        self.calibration = calibration
+        self.preparation = preparation
         self.threads = threads
         self.device = device
         self.seed = seed
+        self.set_params(**moved)  # refuses what is unknown
 
     def fit(
         self,
         X: Any,
+        y: Any = None,  # noqa: ARG002  (scikit-learn's tools pass it)
         *,
         validation: Any = None,
         time: str | None = None,
@@ -265,6 +207,8 @@ time_norm, causal
         X : array, frame or path
             Rows in order of time: ndarray, pandas, polars, pyarrow, or a path to CSV or Parquet.
             Mostly normal; labels are not needed.
+        y : object
+            Ignored; scikit-learn's tools pass it.
         validation : array, frame or path, optional
             Rows to hold back for early stopping and the threshold, instead of the last part of X.
         time, columns, ignore
@@ -303,18 +247,9 @@ time_norm, causal
     def fit_options(self) -> FitOptions:
         """Every choice of a fit, checked, as :func:`alora_ts.model.fit.fit_model` takes them."""
         return FitOptions(
-            architecture=self._options(Architecture),
-            preparation=self._options(PrepareOptions),
-            training=self._options(TrainingOptions),
-            calibration=self._options(CalibrationOptions),
+            **{field.name: getattr(self, field.name) for field in _TAKEN_OVER},
+            alarms=self._options(AlarmOptions),
             diagnosis=self._options(DiagnosisOptions),
-            pairs=self.pairs,
-            correlation=self.correlation,
-            validation_share=self.validation_share,
-            contamination=self.contamination,
-            input_limit=self.input_limit,
-            seed=self.seed,
-            device=self.device,
         )
 
     def score(
@@ -409,7 +344,7 @@ time_norm, causal
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the model as one safetensors file that :func:`load` reads."""
         model = self._fitted()
-        description = {"parameters": self.get_params(), **model.describe()}
+        description = {"parameters": self.plain_params(), **model.describe()}
         return write_artifact(Artifact("ALoRa", description, model.tensors()), path)
 
     def export_onnx(self, path: str | os.PathLike[str]) -> Path:
@@ -425,13 +360,13 @@ time_norm, causal
         if artifact.kind != "ALoRa":
             raise ArtifactError(f"{path} holds a {artifact.kind}, not an ALoRa model")
         try:
-            estimator = cls(**artifact.description["parameters"])
+            estimator = cls.from_params(artifact.description["parameters"])
             estimator.model_ = FittedModel.rebuild(
                 artifact.description,
                 artifact.tensors,
-                architecture=estimator._options(Architecture),
+                window=estimator.window,
+                architecture=estimator.architecture,
                 diagnosis=estimator._options(DiagnosisOptions),
-                input_limit=estimator.input_limit,
                 # A GPU is a matter of the machine it was fitted on, not of the one that loads it.
                 device="cpu" if estimator.device == "cpu" else "auto",
             )
@@ -457,6 +392,9 @@ time_norm, causal
 
 
 _Options = TypeVar("_Options", bound="DataclassInstance")
+_TAKEN_OVER = [
+    field for field in dataclasses.fields(FitOptions) if field.name not in ("alarms", "diagnosis")
+]
 
 
 def load(path: str | os.PathLike[str]) -> ALoRa:

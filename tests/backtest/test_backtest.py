@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 from alora_ts.backtest import Backtest, backtest
 from alora_ts.backtest.rounds import plan_rounds
 from alora_ts.errors import DataError
 from tests.backtest.naive_backtest import naive_fits, naive_replay
 
-QUICK = ALoRa(window=6, layers=1, heads=2, epochs=1, epoch_windows=64)
+QUICK = ALoRa(window=6, architecture=Architecture(layers=1, heads=2), epochs=1, epoch_windows=64)
 
 
 def history(rows: int = 260, *, gap: bool = False, missing: bool = False) -> pl.DataFrame:

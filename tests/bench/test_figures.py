@@ -33,7 +33,14 @@ from alora_ts.cli.main import app
 from alora_ts.errors import AloraError
 from alora_ts.metrics import point_adjusted
 
-TINY = {"window": 6, "layers": 2, "heads": 2, "pairs": 12, "epochs": 1, "epoch_windows": 96}
+TINY = {
+    "window": 6,
+    "architecture__layers": 2,
+    "architecture__heads": 2,
+    "pairs": 12,
+    "epochs": 1,
+    "epoch_windows": 96,
+}
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +163,15 @@ def test_random_scores_do_well_under_point_adjustment(workshop, tmp_path):
 
 
 def test_every_kind_of_anomaly_has_its_panel(tmp_path):
-    shop = Workshop(root=Path(), parameters={**TINY, "heads": 1, "layers": 1, "epoch_windows": 64})
+    shop = Workshop(
+        root=Path(),
+        parameters={
+            **TINY,
+            "architecture__heads": 1,
+            "architecture__layers": 1,
+            "epoch_windows": 64,
+        },
+    )
     found = anomaly_types.measure(shop)
     assert len(found.kinds) == 17
     assert all(one.ranks.shape == (5, 180) for one in found.kinds)
@@ -193,9 +208,9 @@ def test_fits_are_shared_and_reported():
         parameters=TINY,
         report=lambda step: steps.append(step.task),
     )
-    assert shop.fitted() is shop.fitted(padding="circular")
-    assert shop.fitted() is not shop.fitted(padding="reflect")
-    assert any("padding=reflect" in task for task in steps)
+    assert shop.fitted() is shop.fitted(architecture__padding="circular")
+    assert shop.fitted() is not shop.fitted(architecture__padding="reflect")
+    assert any("architecture__padding=reflect" in task for task in steps)
 
 
 def test_without_data_the_simulated_set_is_taken(tmp_path):

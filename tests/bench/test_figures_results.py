@@ -23,7 +23,14 @@ from alora_ts.errors import AloraError, DataError
 from alora_ts.metrics import detection_delay
 from tests.bench.records import invented, written
 
-TINY = {"window": 6, "layers": 1, "heads": 1, "pairs": 8, "epochs": 1, "epoch_windows": 64}
+TINY = {
+    "window": 6,
+    "architecture__layers": 1,
+    "architecture__heads": 1,
+    "pairs": 8,
+    "epochs": 1,
+    "epoch_windows": 64,
+}
 ROWS = 400
 
 

@@ -48,8 +48,10 @@ def build(d: int, embedded: int, **how: object) -> ALoRaT:
     """A network with sharp attention, so that windows and heads differ visibly."""
     torch.manual_seed(d * 1000 + embedded)
     pairs = torch.randint(0, d, (embedded, 2))
-    architecture = Architecture(**{"window": 7, **how})  # type: ignore[arg-type]
-    network = ALoRaT(pairs, variables=d, architecture=architecture).eval()
+    window = how.pop("window", 7)
+    assert isinstance(window, int)
+    architecture = Architecture(**how)  # type: ignore[arg-type]
+    network = ALoRaT(pairs, variables=d, window=window, architecture=architecture).eval()
     with torch.no_grad():
         for layer in network.blocks:
             layer.query_key_value.weight *= 2.5

@@ -7,7 +7,7 @@ from torch import Tensor
 from alora_ts.fast.batch import encode
 from alora_ts.fast.folds import fold
 from alora_ts.fast.threads import use_threads
-from alora_ts.learning import TrainingOptions
+from alora_ts.learning import Training
 from alora_ts.learning.descent import Descent
 from alora_ts.learning.loss import Loss
 from alora_ts.network import ALoRaT, low_rank_penalty
@@ -29,7 +29,7 @@ WIDE = {
 }
 
 
-def plain_loss(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
+def plain_loss(network: ALoRaT, windows: Tensor, options: Training) -> Loss:
     """Eq. 8 by the network's own pass, layer by layer."""
     encoding = network(windows, per_head=True)
     matrices = encoding.heads if options.placement == "heads" else encoding.attention
@@ -47,7 +47,7 @@ def gradients(network: ALoRaT) -> dict[str, Tensor]:
     }
 
 
-def assert_same_step(network: ALoRaT, windows: Tensor, options: TrainingOptions) -> None:
+def assert_same_step(network: ALoRaT, windows: Tensor, options: Training) -> None:
     loss = Descent()(network, windows, options)
     ours = gradients(network)
     network.zero_grad()
@@ -64,8 +64,8 @@ def test_a_folded_step_equals_the_plain_one(shape: str, placement: str) -> None:
     d, embedded, how = WIDE[shape]
     network = build(d, embedded, **how).double()
     assert fold(network) is not None
-    windows = torch.randn(4, network.architecture.window, d, dtype=torch.float64)
-    options = TrainingOptions(low_rank_weight=0.5, placement=placement)  # type: ignore[arg-type]
+    windows = torch.randn(4, network.window, d, dtype=torch.float64)
+    options = Training(low_rank_weight=0.5, placement=placement)  # type: ignore[arg-type]
     assert_same_step(network, windows, options)
 
 
@@ -74,14 +74,14 @@ def test_other_networks_train_as_they_are(kind: str) -> None:
     network = build(3, 60, heads=4, window=20, **NOT_FOLDED[kind]).double()
     assert fold(network) is None
     windows = torch.randn(33, 20, 3, dtype=torch.float64)
-    assert_same_step(network, windows, TrainingOptions())
+    assert_same_step(network, windows, Training())
 
 
 @pytest.mark.parametrize("shape", [*WIDE, *SHAPES])
 def test_any_shape_gives_the_same_reconstruction(shape: str) -> None:
     d, embedded, how = {**SHAPES, **WIDE}[shape]
     network = build(d, embedded, **how).double()
-    windows = torch.randn(3, network.architecture.window, d, dtype=torch.float64)
+    windows = torch.randn(3, network.window, d, dtype=torch.float64)
     ours, plain = encode(network, windows, per_head=True), network(windows, per_head=True)
     torch.testing.assert_close(ours.reconstruction, plain.reconstruction)
     torch.testing.assert_close(ours.attention, plain.attention)

@@ -33,8 +33,8 @@ def worker(folded: FoldedNetwork, instructions: str | None = None) -> CompiledWo
 def test_kernels_equal_the_networks_own_pass(shape: str, count: int, instructions: str) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)
-    rows = torch.randn(network.architecture.window + count - 1, d)
-    windows = rows.unfold(0, network.architecture.window, 1).transpose(1, 2).contiguous()
+    rows = torch.randn(network.window + count - 1, d)
+    windows = rows.unfold(0, network.window, 1).transpose(1, 2).contiguous()
     with torch.no_grad():
         encoding = network(windows)
     ours = worker(FoldedNetwork(network), instructions)
@@ -49,7 +49,7 @@ def test_kernels_equal_the_networks_own_pass(shape: str, count: int, instruction
 def test_kernels_equal_the_loops(shape: str) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)
-    window = torch.randn(1, network.architecture.window, d)
+    window = torch.randn(1, network.window, d)
     found = worker(FoldedNetwork(network)).windows(window)
     reconstruction, attention = naive.forward(network, window[0].numpy())
     np.testing.assert_allclose(found.expected[0], reconstruction[-1], atol=1e-4)

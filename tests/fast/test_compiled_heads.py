@@ -10,7 +10,7 @@ from alora_ts.fast import native
 from alora_ts.fast.attention import Heads, SharedHeads
 from alora_ts.fast.compiled_heads import CompiledHeads, CompiledSharedHeads
 from alora_ts.fast.scratch import Scratch
-from alora_ts.learning import TrainingOptions
+from alora_ts.learning import Training
 from alora_ts.learning.descent import Descent
 from tests.fast.networks import SHAPES, build
 
@@ -67,11 +67,11 @@ def test_a_gradient_with_and_without_kernels(shape: str, monkeypatch: pytest.Mon
     d, embedded, how = SHAPES[shape]
     torch.manual_seed(0)
     results = []
-    windows = torch.randn(5, build(d, embedded, **how).architecture.window, d)
+    windows = torch.randn(5, build(d, embedded, **how).window, d)
     for kernels in (native.installed(), None):
         monkeypatch.setattr(native.library, "installed", lambda kernels=kernels: kernels)
         network = build(d, embedded, **how)
-        loss = Descent()(network, windows, TrainingOptions())
+        loss = Descent()(network, windows, Training())
         gradients = {name: each.grad for name, each in network.named_parameters()}
         results.append((loss.total.detach(), gradients))
     torch.testing.assert_close(*results, rtol=1e-3, atol=1e-4)

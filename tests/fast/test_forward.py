@@ -15,7 +15,7 @@ def test_folded_pass_equals_the_networks_own(shape: str) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)
     assert FoldedNetwork.fits(network)
-    windows = torch.randn(5, network.architecture.window, d)
+    windows = torch.randn(5, network.window, d)
     folded = FoldedNetwork(network)(windows)
     with torch.no_grad():
         encoding = network(windows)
@@ -41,7 +41,7 @@ def test_folded_pass_equals_the_networks_own(shape: str) -> None:
 def test_folded_pass_equals_the_loops(shape: str) -> None:
     d, embedded, how = SHAPES[shape]
     network = build(d, embedded, **how)
-    windows = torch.randn(3, network.architecture.window, d)
+    windows = torch.randn(3, network.window, d)
     folded = FoldedNetwork(network)(windows)
     for number, window in enumerate(windows.numpy()):
         reconstruction, attention = naive.forward(network, window)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 
 VARIABLES = ("load", "heat", "flow")
 BAD = {"short", "constant", "other"}
@@ -16,7 +16,7 @@ BAD = {"short", "constant", "other"}
 
 def quick() -> ALoRa:
     """An estimator that fits in a moment."""
-    return ALoRa(window=4, epochs=1, epoch_windows=64, layers=1, heads=2)
+    return ALoRa(window=4, epochs=1, epoch_windows=64, architecture=Architecture(layers=1, heads=2))
 
 
 def machine(seed: int, *, rows: int = 120, fault: int | None = None) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from alora_ts.fleet.long_fit import SharedDescent
-from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.options import Training
 from alora_ts.network import ALoRaT, Architecture
 
 # Even, odd, and smaller than the group.
@@ -20,12 +20,12 @@ BATCHES = [
 ]
 
 
-def network_and_options() -> tuple[ALoRaT, TrainingOptions]:
+def network_and_options() -> tuple[ALoRaT, Training]:
     """The same network in every process."""
     torch.manual_seed(0)
     pairs = torch.combinations(torch.arange(4))
-    architecture = Architecture(window=6, layers=2, heads=2)
-    return ALoRaT(pairs, variables=4, architecture=architecture), TrainingOptions()
+    architecture = Architecture(layers=2, heads=2)
+    return ALoRaT(pairs, variables=4, window=6, architecture=architecture), Training()
 
 
 def gradients_of(rank: int, processes: int, folder: str) -> None:

@@ -103,7 +103,7 @@ def test_a_shared_fit_is_the_fit_of_one_process(tmp_path: Path) -> None:
     rows = machine(3, rows=600)
     rows.write_parquet(tmp_path / "long.parquet")
     # 31 windows cannot be halved: the parts differ in size.
-    estimator = quick().set_params(batch_size=31, epochs=2)
+    estimator = quick().set_params(training__batch_size=31, epochs=2)
     path = fit_long(estimator, tmp_path / "long.parquet", tmp_path / "m.alora", progress=False)
     alone = estimator.clone().fit(rows, progress=False)
     shared = load(path)
@@ -121,6 +121,8 @@ def test_a_shared_fit_is_the_fit_of_one_process(tmp_path: Path) -> None:
 def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1.0]}).write_csv(tmp_path / "a.csv")
     with pytest.raises(AloraError, match="penalty='authors'"):
-        fit_long(quick().set_params(penalty="authors"), tmp_path / "a.csv", tmp_path / "m")
+        fit_long(
+            quick().set_params(training__penalty="authors"), tmp_path / "a.csv", tmp_path / "m"
+        )
     with pytest.raises(AloraError, match="processes=0"):
         fit_long(quick(), tmp_path / "a.csv", tmp_path / "m", processes=0)

@@ -56,7 +56,7 @@ def test_the_order_of_columns_does_not_matter(tmp_path: Path) -> None:
 def test_the_initial_weights_are_where_training_begins() -> None:
     rows = machine(0)
     first = quick().fit(rows, progress=False)
-    still = quick().set_params(learning_rate=0.0)
+    still = quick().set_params(training__learning_rate=0.0)
     again = still.fit(rows, initial=first, progress=False)
     weights = first.model_.network.state_dict()
     for name, tensor in again.model_.network.state_dict().items():

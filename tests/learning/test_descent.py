@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from alora_ts.fast.threads import use_threads
-from alora_ts.learning import TrainingOptions
+from alora_ts.learning import Training
 from alora_ts.learning.descent import Descent, _parts
 from alora_ts.learning.loss import judge
 from tests.fast.networks import build
@@ -14,7 +14,7 @@ from tests.fast.test_batch import gradients
 @pytest.mark.parametrize("count", [1, 3, 32, 33, 70])
 @pytest.mark.parametrize("penalty", ["paper", "authors"])
 def test_parts_give_the_gradient_of_the_whole_batch(count: int, penalty: str) -> None:
-    options = TrainingOptions(penalty=penalty)  # type: ignore[arg-type]
+    options = Training(penalty=penalty)  # type: ignore[arg-type]
     network = build(3, 60, heads=4, window=20).double()
     windows = torch.randn(count, 20, 3, dtype=torch.float64)
     loss = Descent()(network, windows, options)
@@ -57,14 +57,14 @@ def test_the_number_of_threads_does_not_change_a_single_bit(heads: int) -> None:
     found = []
     for threads in (1, 2, 3):
         with use_threads(threads):
-            Descent()(network, windows, TrainingOptions())
+            Descent()(network, windows, Training())
         found.append(gradients(network))
     for name, one in found[0].items():
         assert all(torch.equal(one, other[name]) for other in found[1:]), name
 
 
 def test_memory_of_earlier_batches_and_networks_leaves_no_trace() -> None:
-    options = TrainingOptions()
+    options = Training()
     kept = Descent()
     for d, embedded, window, count, kind in [
         (3, 60, 20, 40, torch.float32),
@@ -84,8 +84,8 @@ def test_a_loss_that_is_not_finite_leaves_no_gradient() -> None:
     network = build(3, 60, heads=4, window=20)
     windows = torch.randn(32, 20, 3)
     descend = Descent()
-    descend(network, windows, TrainingOptions())  # leaves one, which must not stay
+    descend(network, windows, Training())  # leaves one, which must not stay
     windows[20, 0, 0] = torch.inf
-    loss = descend(network, windows, TrainingOptions())
+    loss = descend(network, windows, Training())
     assert not torch.isfinite(loss.total)
     assert all(parameter.grad is None for parameter in network.parameters())

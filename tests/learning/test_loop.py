@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from alora_ts.errors import TrainingError
-from alora_ts.learning import EpochEnd, TrainingOptions, TrainingSummary, train
+from alora_ts.learning import EpochEnd, Training, TrainingSummary, train
 from alora_ts.learning.loop import _rate_factor
 from alora_ts.learning.loss import judge
 from alora_ts.learning.sampling import WindowSource
@@ -26,7 +26,7 @@ def rows(count: int, seed: int = 0) -> np.ndarray:
 def network() -> ALoRaT:
     torch.manual_seed(0)
     pairs = torch.combinations(torch.arange(3)).repeat(6, 1)
-    return ALoRaT(pairs, variables=3, architecture=Architecture(window=T, heads=2, layers=2))
+    return ALoRaT(pairs, variables=3, window=T, architecture=Architecture(heads=2, layers=2))
 
 
 def run(
@@ -36,6 +36,7 @@ def run(
     validation: np.ndarray | None = None,
     steps: list[Step] | None = None,
     callbacks: tuple = (),
+    epochs: int = 3,
     **options: object,
 ) -> TrainingSummary:
     def source(table: np.ndarray) -> WindowSource:
@@ -45,7 +46,9 @@ def run(
         net,
         source(values),
         None if validation is None else source(validation),
-        options=TrainingOptions(**{"epochs": 3, "epoch_windows": 64, "batch_size": 16, **options}),  # type: ignore[arg-type]
+        options=Training(**{"batch_size": 16, **options}),  # type: ignore[arg-type]
+        epochs=epochs,
+        epoch_windows=64,
         rng=np.random.default_rng(0),
         variables=["a", "b", "c"],
         report=(lambda _: None) if steps is None else steps.append,
@@ -152,7 +155,7 @@ def test_the_rate_rises_then_falls_to_zero() -> None:
 def test_the_objective_by_hand(placement: str, penalty: str) -> None:
     net = network().eval()
     windows = torch.randn(4, T, 3)
-    options = TrainingOptions(placement=placement, penalty=penalty, low_rank_weight=0.7)  # type: ignore[arg-type]
+    options = Training(placement=placement, penalty=penalty, low_rank_weight=0.7)  # type: ignore[arg-type]
     loss = judge(net(windows, per_head=options.per_head), windows, options)
     encoding = net(windows, per_head=True)
     squares = (encoding.reconstruction - windows).square()

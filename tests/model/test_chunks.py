@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, CalibrationOptions
 from alora_ts.errors import AloraError
 from alora_ts.model.chunks import write_chunks
 from tests.model.test_estimator import QUICK, plant
@@ -27,7 +27,10 @@ def table() -> pl.DataFrame:
 
 @pytest.fixture(scope="module", params=[1, 2, 5], ids="smoothing {}".format)
 def model(request: pytest.FixtureRequest, table: pl.DataFrame) -> ALoRa:
-    return ALoRa(**{**QUICK, "epochs": 1, "epoch_windows": 64}, smoothing=request.param).fit(table)
+    return ALoRa(
+        **{**QUICK, "epochs": 1, "epoch_windows": 64},
+        calibration=CalibrationOptions(smoothing=request.param),
+    ).fit(table)
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64, 1000])

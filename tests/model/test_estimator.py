@@ -11,11 +11,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from alora_ts import ALoRa, load
+from alora_ts import ALoRa, Architecture, load
 from alora_ts.errors import AloraError, ArtifactError, DataError, NotFittedError
 from alora_ts.network import window_contributions
 
-QUICK = {"window": 8, "pairs": 30, "heads": 2, "layers": 2, "epochs": 2, "epoch_windows": 320}
+QUICK = {
+    "window": 8,
+    "pairs": 30,
+    "architecture": Architecture(heads=2, layers=2),
+    "epochs": 2,
+    "epoch_windows": 320,
+}
 
 
 def plant(rows: int, seed: int = 0) -> np.ndarray:

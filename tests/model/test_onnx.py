@@ -8,11 +8,17 @@ import onnxruntime
 import pytest
 import torch
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 from alora_ts.bench.speed import wavy_rows
 from alora_ts.errors import AloraError
 
-QUICK = {"window": 6, "pairs": 12, "heads": 2, "layers": 2, "epochs": 1, "epoch_windows": 32}
+QUICK = {
+    "window": 6,
+    "pairs": 12,
+    "architecture": Architecture(heads=2, layers=2),
+    "epochs": 1,
+    "epoch_windows": 32,
+}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from alora_ts import ALoRa, load
+from alora_ts import ALoRa, Architecture, load
 from alora_ts.artifact import Artifact, read_artifact, write_artifact
 from alora_ts.datasets.synthetic import Disturbance, random_system, simulate
 from alora_ts.errors import AloraError
@@ -17,7 +17,13 @@ from tests.diagnosis.test_origin_localization import chain
 
 @pytest.fixture(scope="module")
 def model() -> ALoRa:
-    small = ALoRa(window=8, layers=1, heads=2, epochs=1, epoch_windows=96, localization="origin")
+    small = ALoRa(
+        window=8,
+        architecture=Architecture(layers=1, heads=2),
+        epochs=1,
+        epoch_windows=96,
+        localization="origin",
+    )
     return small.fit(chain(600)[:500])
 
 
@@ -96,7 +102,11 @@ def test_origins_are_named_far_more_often_than_by_error() -> None:
             for start in [150 + 190 * number]
         ]
         data = simulate(system, faults, train_rows=2500, test_rows=1300, seed=seed)
-        options = {"epochs": 2, "epoch_windows": 480, "heads": 4, "layers": 2}
+        options = {
+            "epochs": 2,
+            "epoch_windows": 480,
+            "architecture": Architecture(heads=4, layers=2),
+        }
         model = ALoRa(localization="origin", **options).fit(data.train)  # type: ignore[arg-type]
         found = model.diagnose(data.test)
         rows = np.flatnonzero(data.origin_truth().any(1))

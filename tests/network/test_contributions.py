@@ -17,7 +17,7 @@ from alora_ts.network import (
     window_contributions,
 )
 
-SMALL = Architecture(window=7, layers=2, heads=2)
+SMALL = Architecture(layers=2, heads=2)
 VARIANTS = {
     "default": SMALL,
     "one head, three layers": replace(SMALL, heads=1, layers=3),
@@ -37,7 +37,7 @@ VARIANTS = {
 def network(request: pytest.FixtureRequest) -> ALoRaT:
     torch.manual_seed(3)
     pairs = torch.combinations(torch.arange(4))
-    return ALoRaT(pairs, variables=4, architecture=request.param).double()
+    return ALoRaT(pairs, variables=4, window=7, architecture=request.param).double()
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_exactness_is_stated() -> None:
         ({"activation": "gelu"}, False),
         ({"time_norm": True}, False),
     ]:
-        network = ALoRaT(pairs, variables=4, architecture=replace(SMALL, **change))
+        network = ALoRaT(pairs, variables=4, window=7, architecture=replace(SMALL, **change))
         assert contribution_weights(network).exact is exact
 
 
@@ -117,8 +117,9 @@ def test_the_papers_simulation_weights() -> None:
         network = ALoRaT(
             torch.tensor([[0, 1], [0, 1]]),
             variables=2,
+            window=5,
             architecture=Architecture(
-                window=5, layers=2, heads=1, kernel="learned", kernel_width=1, skip=skip
+                layers=2, heads=1, kernel="learned", kernel_width=1, skip=skip
             ),
         )
         with torch.no_grad():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ from tests import naive
 def test_forward_equals_the_equations_written_out(heads: int, padding: str, kernel: str) -> None:
     torch.manual_seed(1)
     pairs = torch.combinations(torch.arange(5))
-    how = Architecture(window=6, layers=2, heads=heads, padding=padding, kernel=kernel)
-    network = ALoRaT(pairs, variables=5, architecture=how).double()
+    how = Architecture(layers=2, heads=heads, padding=padding, kernel=kernel)
+    network = ALoRaT(pairs, variables=5, window=6, architecture=how).double()
     window = torch.randn(1, 6, 5, dtype=torch.float64)
     expected, attention = naive.forward(network, window[0].numpy())
     encoding = network(window, per_head=True)
@@ -52,15 +53,18 @@ def test_forward_equals_the_equations_written_out(heads: int, padding: str, kern
     ],
     ids=str,
 )
-def test_every_switch_trains_a_step(change: dict[str, object]) -> None:
+def test_every_switch_trains_a_step(change: dict[str, Any]) -> None:
     torch.manual_seed(0)
-    how = replace(Architecture(window=8, heads=2), **change)
-    network = ALoRaT(torch.combinations(torch.arange(4)), variables=4, architecture=how)
-    window = torch.randn(3, how.window, 4)
+    shape = {"window": 8, **change}
+    rows = shape.pop("window")
+    how = replace(Architecture(heads=2), **shape)
+    pairs = torch.combinations(torch.arange(4))
+    network = ALoRaT(pairs, variables=4, window=rows, architecture=how)
+    window = torch.randn(3, rows, 4)
     encoding = network(window)
     assert encoding.reconstruction.shape == window.shape
     for attention in encoding.attention:
-        torch.testing.assert_close(attention.sum(-1), torch.ones(3, how.window))
+        torch.testing.assert_close(attention.sum(-1), torch.ones(3, rows))
     loss = encoding.reconstruction.square().mean() + low_rank_penalty(encoding.attention[-1]).mean()
     loss.backward()
     for name, parameter in network.named_parameters():
@@ -72,7 +76,8 @@ def test_causal_attention_sees_no_later_step() -> None:
     network = ALoRaT(
         torch.combinations(torch.arange(3)),
         variables=3,
-        architecture=Architecture(window=5, heads=1, causal=True),
+        window=5,
+        architecture=Architecture(heads=1, causal=True),
     )
     assert (network(torch.randn(2, 5, 3)).attention[0].triu(1) == 0).all()
 
@@ -81,16 +86,24 @@ def test_causal_attention_sees_no_later_step() -> None:
     ("d", "expected"), [(10, 90), (20, 380), (40, 1024), (50, 1024), (100, 1024), (200, 1024)]
 )
 def test_embedding_weights_count_as_in_the_papers_table(d: int, expected: int) -> None:
-    pairs = choose_pairs(np.random.default_rng(0).normal(size=(30, d)))
-    embedding = PairEmbedding(torch.from_numpy(pairs), variables=d)
+    pairs = choose_pairs(
+        np.random.default_rng(0).normal(size=(30, d)), limit=512, correlation="spearman"
+    )
+    embedding = PairEmbedding(
+        torch.from_numpy(pairs), variables=d, kernel="average", width=3, padding="circular"
+    )
     assert embedding.weight.numel() == expected
-    dense = DenseEmbedding(variables=d, embedded=512)
+    dense = DenseEmbedding(variables=d, embedded=512, width=3, padding="circular")
     assert dense.weight.numel() == d * 512 * 3
 
 
 def test_the_full_size_network_has_the_papers_parameter_count() -> None:
-    pairs = torch.from_numpy(choose_pairs(np.random.default_rng(0).normal(size=(50, 38))))
-    network = ALoRaT(pairs, variables=38, architecture=Architecture())
+    pairs = torch.from_numpy(
+        choose_pairs(
+            np.random.default_rng(0).normal(size=(50, 38)), limit=512, correlation="spearman"
+        )
+    )
+    network = ALoRaT(pairs, variables=38, window=20, architecture=Architecture())
     assert round(sum(p.numel() for p in network.parameters()) / 1e6, 1) == 3.2
 
 
@@ -104,7 +117,7 @@ table = hnp.arrays(
 @settings(max_examples=60, deadline=None)
 @given(table)
 def test_spearman_equals_scipy_where_it_is_defined(values: np.ndarray) -> None:
-    ours = correlations(values)
+    ours = correlations(values, kind="spearman")
     for i in range(values.shape[1]):
         for j in range(values.shape[1]):
             if np.ptp(values[:, i]) == 0 or np.ptp(values[:, j]) == 0:
@@ -117,16 +130,18 @@ def test_spearman_equals_scipy_where_it_is_defined(values: np.ndarray) -> None:
 @settings(max_examples=60, deadline=None)
 @given(table, st.integers(1, 10))
 def test_pairs_equal_the_obvious_choice(values: np.ndarray, limit: int) -> None:
-    chosen = choose_pairs(values, limit=limit)
+    chosen = choose_pairs(values, limit=limit, correlation="spearman")
     expected = naive.pairs(values, limit)
     np.testing.assert_array_equal(chosen[: len(expected)], expected)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
 def test_few_variables_still_get_a_workable_width(d: int) -> None:
-    pairs = choose_pairs(np.random.default_rng(0).normal(size=(40, d)))
+    pairs = choose_pairs(
+        np.random.default_rng(0).normal(size=(40, d)), limit=512, correlation="spearman"
+    )
     assert len(pairs) >= 15
-    network = ALoRaT(torch.from_numpy(pairs), variables=d, architecture=Architecture(window=5))
+    network = ALoRaT(torch.from_numpy(pairs), variables=d, window=5, architecture=Architecture())
     assert network(torch.randn(2, 5, d)).reconstruction.isfinite().all()
 
 
@@ -135,11 +150,18 @@ def test_pearson_and_all_pairs() -> None:
     np.testing.assert_allclose(
         correlations(x, kind="pearson"), np.corrcoef(x, rowvar=False), atol=1e-12
     )
-    assert len(choose_pairs(x, limit=None)) == 40 * 39 // 2
+    assert len(choose_pairs(x, limit=None, correlation="spearman")) == 40 * 39 // 2
 
 
 def test_more_variables_than_rows() -> None:
-    assert len(choose_pairs(np.random.default_rng(0).normal(size=(3, 60)))) == 512
+    assert (
+        len(
+            choose_pairs(
+                np.random.default_rng(0).normal(size=(3, 60)), limit=512, correlation="spearman"
+            )
+        )
+        == 512
+    )
 
 
 def test_penalty_gradient_is_exact() -> None:
@@ -177,4 +199,6 @@ def test_penalty_equals_the_formula() -> None:
 
 def test_kernel_width_must_be_odd() -> None:
     with pytest.raises(ValueError, match="odd"):
-        PairEmbedding(torch.tensor([[0, 1]]), variables=2, width=4)
+        PairEmbedding(
+            torch.tensor([[0, 1]]), variables=2, kernel="average", width=4, padding="edge"
+        )

@@ -7,7 +7,13 @@ import pytest
 
 from alora_ts.fast.engine import Engine
 from alora_ts.progress import Step
-from alora_ts.scoring import Calibration, CalibrationOptions, calibrate, choose_threshold
+from alora_ts.scoring import (
+    AlarmOptions,
+    Calibration,
+    CalibrationOptions,
+    calibrate,
+    choose_threshold,
+)
 from tests import naive
 from tests.fast.networks import build
 
@@ -22,7 +28,11 @@ def run(values: np.ndarray, held_back_from: int, **options: object) -> Calibrati
         None,
         held_back_from=held_back_from,
         window=7,
+        scoring="refined",
         options=CalibrationOptions(**options),  # type: ignore[arg-type]
+        alarms=AlarmOptions(
+            threshold="tail", alarm_share=2e-2, alarms_per_day=1.0, drift_memory=2000
+        ),
         rows_per_day=1440.0,
         report=quiet,
     )

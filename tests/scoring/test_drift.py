@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 from alora_ts.bench.speed import wavy_rows
 from alora_ts.scoring.drift import Level, summarise
 from tests import naive
@@ -52,7 +52,14 @@ def test_odd_normal_scores(normal: tuple[float, ...]) -> None:
 
 def test_batch_stream_and_a_rebuilt_stream_agree_under_drift() -> None:
     rows = wavy_rows(400, 4)
-    quick = ALoRa(window=8, pairs=40, heads=4, epochs=1, epoch_windows=64, drift_memory=50)
+    quick = ALoRa(
+        window=8,
+        pairs=40,
+        architecture=Architecture(heads=4),
+        epochs=1,
+        epoch_windows=64,
+        drift_memory=50,
+    )
     model = quick.fit(rows[:300], progress=False)
     drifting = rows[300:] * np.linspace(1, 4, 100)[:, None]
     batch = model.score(drifting)
@@ -71,7 +78,14 @@ def test_batch_stream_and_a_rebuilt_stream_agree_under_drift() -> None:
 
 def test_a_fixed_threshold_can_be_asked_for() -> None:
     rows = wavy_rows(300, 4)
-    quick = ALoRa(window=8, pairs=40, heads=4, epochs=1, epoch_windows=64, drift_memory=0)
+    quick = ALoRa(
+        window=8,
+        pairs=40,
+        architecture=Architecture(heads=4),
+        epochs=1,
+        epoch_windows=64,
+        drift_memory=0,
+    )
     model = quick.fit(rows, progress=False)
     diagnosis = model.diagnose(3 * rows)
     threshold = model.model_.calibration.threshold.value

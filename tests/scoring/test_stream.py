@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture, PreparationOptions
 from alora_ts.bench.speed import wavy_rows
 from alora_ts.errors import DataError
 from tests import naive
@@ -15,7 +15,14 @@ WINDOW = 8
 
 @pytest.fixture(scope="module")
 def model() -> ALoRa:
-    small = ALoRa(window=WINDOW, pairs=40, heads=4, epochs=1, epoch_windows=64, scoring="paper")
+    small = ALoRa(
+        window=WINDOW,
+        pairs=40,
+        architecture=Architecture(heads=4),
+        epochs=1,
+        epoch_windows=64,
+        scoring="paper",
+    )
     return small.fit(wavy_rows(300, 4), progress=False)
 
 
@@ -58,7 +65,14 @@ def test_memory_does_not_grow(model: ALoRa) -> None:
 
 @pytest.mark.parametrize("scoring", ["paper", "error", "refined"])
 def test_every_scoring_streams_as_it_scores(scoring: str) -> None:
-    quick = ALoRa(window=6, pairs=12, heads=2, epochs=1, epoch_windows=32, scoring=scoring)
+    quick = ALoRa(
+        window=6,
+        pairs=12,
+        architecture=Architecture(heads=2),
+        epochs=1,
+        epoch_windows=32,
+        scoring=scoring,
+    )
     model = quick.fit(wavy_rows(200, 3), progress=False)
     rows = wavy_rows(30, 3)
     stream = model.stream()
@@ -70,7 +84,14 @@ def test_every_scoring_streams_as_it_scores(scoring: str) -> None:
 @pytest.mark.parametrize("variables", [3, 14])
 @pytest.mark.parametrize("sizes", [[60], [1, 2, 57], [7, 1, 30, 22], [20, 20, 20]])
 def test_many_rows_at_once_read_like_one_by_one(variables: int, sizes: list[int]) -> None:
-    quick = {"window": 8, "pairs": 60, "heads": 2, "epochs": 1, "epoch_windows": 32, "gap": 5.0}
+    quick = {
+        "window": 8,
+        "pairs": 60,
+        "architecture": Architecture(heads=2),
+        "epochs": 1,
+        "epoch_windows": 32,
+        "preparation": PreparationOptions(gap=5.0),
+    }
     model = ALoRa(**quick).fit(wavy_rows(200, variables), progress=False)
     rows = wavy_rows(60, variables).astype(np.float64)
     rows[25, 1] = np.nan

@@ -120,14 +120,14 @@ def _refuse_disorder(table: Table) -> None:
 
 def _past(plan: Plan, fitted: ALoRa, table: Table) -> int:
     """The row from which the windows, means and memories of a round's rows are served."""
-    memories = (fitted.smoothing, fitted.localization_memory, fitted.drift_memory)
+    memories = (fitted.calibration.smoothing, fitted.localization_memory, fitted.drift_memory)
     reach = fitted.window + max(memories)
     # Blocks of rows begin where they would begin in the whole table.
-    block = fitted.downsample or 1
+    block = fitted.preparation.downsample or 1
     start = (max(0, plan.train_end - reach * block) // block) * block
-    times = table.timestamps
-    if fitted.resample is not None and times is not None and times.dtype.kind == "M":
-        span = np.timedelta64(round(reach * fitted.resample * 1e6), "us")
+    times, step = table.timestamps, fitted.preparation.resample
+    if step is not None and times is not None and times.dtype.kind == "M":
+        span = np.timedelta64(round(reach * step * 1e6), "us")
         start = min(start, int(np.searchsorted(times, times[plan.train_end] - span)))
     return start
 

@@ -11,7 +11,7 @@ from alora_ts.baselines.detector import Detector
 from alora_ts.data import as_table
 from alora_ts.errors import AloraError, DataError, NotFittedError
 from alora_ts.progress import Progress
-from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshold
+from alora_ts.scoring.threshold import ALARM_SHARE, Threshold, ThresholdRule, choose_threshold
 
 __all__ = ["Calibrated"]
 
@@ -47,7 +47,7 @@ class Calibrated:
         *,
         held_back: float = 0.1,
         rule: ThresholdRule = "tail",
-        alarm_share: float = 2e-2,
+        alarm_share: float = ALARM_SHARE,
     ) -> None:
         self.detector = detector
         self.held_back = held_back

@@ -29,39 +29,12 @@ from alora_ts.datasets import Dataset
 from alora_ts.errors import AloraError, nearest
 from alora_ts.progress import Report
 
-__all__ = ["ALORA", "ALORA_PRESETS", "Contestant", "check_method", "make_contestant"]
+__all__ = ["ALORA", "Contestant", "alora_preset", "check_method", "make_contestant"]
 
 ALORA = "alora"
 _ENDLESS = "always-alarm"
 
-_EQUATIONS: dict[str, Any] = {
-    "scoring": "paper",
-    "padding": "circular",
-    "rank_rule": "max-4th",
-    "localization": "paper",
-    "localization_memory": 1,
-    "drift_memory": 0,
-    "input_limit": 1e6,
-}
-_TRAINING: dict[str, Any] = {
-    "learning_rate": 1e-4,
-    "batch_size": 128,
-    "epochs": 10,
-    # More than any set has: every window, each epoch.
-    "epoch_windows": 100_000_000,
-}
-ALORA_PRESETS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "paper": {**_EQUATIONS, **_TRAINING},
-    "cpu": _EQUATIONS,
-    "authors": {
-        **_EQUATIONS,
-        "time_norm": True,
-        "positional": True,
-        "penalty": "authors",
-        "localization": "authors",
-    },
-}
+_PRESETS = ("default", "paper", "cpu", "authors")
 _PUBLISHED: dict[str, dict[str, Any]] = {
     "SMD": {"localization": "paper-top-k", "localization_top": 2},
     "PSM": {"window": 100},
@@ -107,8 +80,8 @@ def check_method(method: str, preset: str, parameters: Iterable[str]) -> None:
     if method == ALORA:
         from alora_ts.estimator import ALoRa
 
-        _settings_of(preset)
-        ALoRa().set_params(**dict.fromkeys(parameters))
+        alora_preset(preset)
+        ALoRa.check_names(parameters)
     elif method not in baselines.names():
         known = (ALORA, *baselines.names())
         raise AloraError(f"there is no method {method!r}{nearest(method, known)}")
@@ -142,7 +115,7 @@ def make_contestant(
     {}
     """
     if method == ALORA:
-        settings = _settings_of(preset)
+        settings = alora_preset(preset)
         published = {} if preset in {"default", "authors"} else _PUBLISHED.get(dataset, {})
         return _OurMethod({**settings, **published, **parameters, "seed": seed})
     if method == _ENDLESS:
@@ -151,10 +124,40 @@ def make_contestant(
     return _Compared(baselines.get(method, preset, dataset=dataset, **seeded, **parameters))
 
 
-def _settings_of(preset: str) -> dict[str, Any]:
-    if preset not in ALORA_PRESETS:
-        raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, ALORA_PRESETS)}")
-    return ALORA_PRESETS[preset]
+def alora_preset(preset: str) -> dict[str, Any]:
+    """The parameters of a preset of ``alora``.
+
+    Examples
+    --------
+    >>> alora_preset("cpu")["architecture"]
+    Architecture(padding='circular', input_limit=1000000.0)
+    """
+    from alora_ts.learning import Training
+    from alora_ts.network import Architecture
+    from alora_ts.scoring import CalibrationOptions
+
+    if preset not in _PRESETS:
+        raise AloraError(f"'alora' has no preset {preset!r}{nearest(preset, _PRESETS)}")
+    if preset == "default":
+        return {}
+    chosen: dict[str, Any] = {
+        "architecture": Architecture.paper(),
+        "calibration": CalibrationOptions.paper(),
+        "scoring": "paper",
+        "localization": "paper",
+        "localization_memory": 1,
+        "drift_memory": 0,
+    }
+    if preset == "paper":
+        # More windows than any set has: every one, each epoch.
+        chosen |= {"training": Training.paper(), "epochs": 10, "epoch_windows": 100_000_000}
+    if preset == "authors":
+        chosen |= {
+            "architecture": Architecture.authors(),
+            "training": Training(penalty="authors"),
+            "localization": "authors",
+        }
+    return chosen
 
 
 class _OurMethod:

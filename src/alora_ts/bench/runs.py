@@ -47,6 +47,10 @@ class Run(Case):
         deciding = asdict(self)
         for name in ("plan", "label", "studies", "threads"):
             del deciding[name]
+        # Where a choice lives does not decide: results made before it was in a group stay valid.
+        deciding["parameters"] = {
+            name.rpartition("__")[2]: value for name, value in self.parameters.items()
+        }
         text = json.dumps({"format": FORMAT, **deciding}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

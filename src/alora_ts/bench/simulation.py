@@ -178,12 +178,15 @@ def fixed_network(*, skip: bool, window: int, seed: int = 0) -> ALoRaT:
     >>> contribution_weights(fixed_network(skip=True, window=20)).latent[0]
     tensor([2.4000, 1.4000])
     """
-    # A dense embedding of width one with the identity for its weights is not an embedding.
-    architecture = Architecture(
-        window=window, layers=2, heads=1, embedding="dense", kernel_width=1, skip=skip
+    # A dense embedding of width one with the identity for its weights is no embedding.
+    architecture = Architecture(layers=2, heads=1, embedding="dense", kernel_width=1, skip=skip)
+    network = ALoRaT(
+        torch.tensor([[0, 1], [0, 1]]),
+        variables=2,
+        window=window,
+        architecture=architecture,
+        generator=torch.Generator().manual_seed(seed),
     )
-    torch.manual_seed(seed)
-    network = ALoRaT(torch.tensor([[0, 1], [0, 1]]), variables=2, architecture=architecture)
     identity = torch.eye(2)
     with torch.no_grad():
         network.embed.weight.copy_(identity[None])

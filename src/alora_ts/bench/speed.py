@@ -7,6 +7,7 @@ and medians are taken, so that other work on the machine touches both sides alik
 
 from __future__ import annotations
 
+import copy
 import itertools
 import os
 import platform
@@ -22,21 +23,20 @@ from alora_ts import ALoRa
 from alora_ts.bench.surroundings import processor_name
 from alora_ts.fast import native
 from alora_ts.fast.threads import use_threads
-from alora_ts.learning import TrainingOptions
+from alora_ts.learning import Training
 from alora_ts.learning.descent import Descent
-from alora_ts.network import ALoRaT, Architecture, choose_pairs
+from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 
 __all__ = ["CASES", "Case", "Comparison", "compare_speed", "describe_machine", "wavy_rows"]
 
-_BATCH = 32
+_BATCH = Training.batch_size
 _STEPS = 5
 """Training steps at a stretch."""
 
 _FIT_ROWS = 23_700
 """As many as an SMD machine has."""
 
-_EPOCHS = 4
 _BLOCK = 200
 """Rows pushed into a stream at a stretch."""
 
@@ -194,16 +194,11 @@ def _stream(case: Case, model: ALoRa, repetitions: int) -> Comparison:
     return Comparison("streaming, a row (one thread)", case, ours, other, own, others, slowest)
 
 
-def _training(case: Case, _: ALoRa, repetitions: int) -> Comparison:
+def _training(case: Case, model: ALoRa, repetitions: int) -> Comparison:
     rows = wavy_rows(case.window + 300, case.variables)
-    torch.manual_seed(0)
-    network = ALoRaT(
-        torch.from_numpy(choose_pairs(rows, limit=case.pairs)),
-        variables=case.variables,
-        architecture=Architecture(window=case.window),
-    )
+    network = copy.deepcopy(model.model_.network)
     windows = torch.stack([torch.from_numpy(rows[at : at + case.window]) for at in range(_BATCH)])
-    options = TrainingOptions()
+    options = model.training
     descend = Descent()
 
     # Steps follow one another in training, so a few alternate with as many of the plain ones.
@@ -226,7 +221,7 @@ def _training(case: Case, _: ALoRa, repetitions: int) -> Comparison:
 
 
 def _fit(case: Case, step: Comparison, rows: int) -> Comparison:
-    """A whole fit with the defaults, against four epochs of plain steps over every window.
+    """A whole fit with the defaults, against as many epochs of plain steps over every window.
 
     The plain side is a number of steps times the time of one: it would take minutes.
     """
@@ -234,8 +229,8 @@ def _fit(case: Case, step: Comparison, rows: int) -> Comparison:
     clock, processor = time.perf_counter(), time.process_time()
     model = ALoRa(window=case.window, pairs=case.pairs).fit(table, progress=False)
     ours = 1e3 * (time.perf_counter() - clock), 1e3 * (time.process_time() - processor)
-    windows = _EPOCHS * round((1 - model.validation_share) * rows)
-    work = f"a fit of {rows:,} rows (plain: {_EPOCHS} epochs, every window)"
+    windows = model.epochs * round((1 - model.training.validation_share) * rows)
+    work = f"a fit of {rows:,} rows (plain: {model.epochs} epochs, every window)"
     return Comparison(
         work, case, ours[0], windows * step.plain, ours[1], windows * step.plain_processor
     )

@@ -16,9 +16,12 @@ from alora_ts.cli.common import (
     IncidentsOption,
     QuietOption,
     ReportOption,
+    SeedOption,
     ThreadsOption,
     TimeOption,
+    WindowOption,
     console,
+    given,
     refuse_early,
     split_names,
 )
@@ -64,14 +67,11 @@ def backtest(
     time: TimeOption = None,
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
-    window: Annotated[
-        int | None,
-        typer.Option(help="How many rows each score looks back on.", min=2, show_default="20"),
-    ] = None,
+    window: WindowOption = None,
     epochs: EpochsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
+    seed: SeedOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -100,7 +100,7 @@ def backtest(
     if alarms_per_day is not None:
         chosen |= {"threshold": "alarms-per-day", "alarms_per_day": alarms_per_day}
     settings = ALoRa() if like is None else load(like)
-    settings.set_params(**{name: value for name, value in chosen.items() if value is not None})
+    settings.set_params(**given(chosen))
     found = replay(
         data,
         model=settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +23,12 @@ __all__ = [
     "ModelArgument",
     "QuietOption",
     "ReportOption",
+    "SeedOption",
     "ThreadsOption",
     "TimeOption",
+    "WindowOption",
     "console",
+    "given",
     "refuse_early",
     "split_names",
 ]
@@ -45,9 +49,20 @@ IgnoreOption = Annotated[
     list[str] | None,
     typer.Option(help="Leave these columns out (comma-separated, repeatable)."),
 ]
-EpochsOption = Annotated[int | None, typer.Option(help="Longest training, in epochs.", min=1)]
+# What is not given keeps the estimator's default; torch need not be loaded to show it.
+WindowOption = Annotated[
+    int | None, typer.Option(help="Rows the network looks at.", min=2, show_default="20")
+]
+EpochsOption = Annotated[
+    int | None,
+    typer.Option(help="Most passes over the drawn windows.", min=1, show_default="4"),
+]
 AlarmShareOption = Annotated[
-    float | None, typer.Option(help="Share of normal rows that may alarm, such as 0.001.")
+    float | None,
+    typer.Option(help="Share of normal rows that may alarm, such as 0.001.", show_default="0.02"),
+]
+SeedOption = Annotated[
+    int | None, typer.Option(help="Every random draw comes from it.", show_default="0")
 ]
 AlarmsPerDayOption = Annotated[
     float | None, typer.Option(help="Set the alarm level by alarming rows per normal day.")
@@ -65,6 +80,17 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False)
+
+
+def given(options: Mapping[str, object]) -> dict[str, object]:
+    """Those that were given on the command line.
+
+    Examples
+    --------
+    >>> given({"window": 10, "epochs": None})
+    {'window': 10}
+    """
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def split_names(given: list[str] | None) -> list[str]:

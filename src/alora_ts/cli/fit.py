@@ -14,9 +14,12 @@ from alora_ts.cli.common import (
     EpochsOption,
     IgnoreOption,
     QuietOption,
+    SeedOption,
     ThreadsOption,
     TimeOption,
+    WindowOption,
     console,
+    given,
     refuse_early,
     split_names,
 )
@@ -41,18 +44,18 @@ def fit(
         Path | None,
         typer.Option(help="Normal rows to hold back from training, instead of the end of TRAIN."),
     ] = None,
-    window: Annotated[
-        int, typer.Option(help="How many rows each score looks back on.", min=2)
-    ] = 20,
+    window: WindowOption = None,
     epochs: EpochsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
     scoring: Annotated[
-        str, typer.Option(help="refined, paper (as published) or error (without the rank).")
-    ] = "refined",
+        str | None,
+        typer.Option(help="refined (ours), paper (Eq. 9), or error.", show_default="refined"),
+    ] = None,
     missing: Annotated[
-        str, typer.Option(help="Missing cells: hold (the last value), interpolate, mark or error.")
-    ] = "hold",
+        str | None,
+        typer.Option(help="Missing cells: hold, interpolate, mark or error.", show_default="hold"),
+    ] = None,
     gap: Annotated[
         float | None, typer.Option(help="Seconds without data that split the series.")
     ] = None,
@@ -63,13 +66,17 @@ def fit(
         int | None, typer.Option(help="Average blocks of this many rows.")
     ] = None,
     scaling: Annotated[
-        str, typer.Option(help="Of the signals: standard, or robust against outliers.")
-    ] = "standard",
+        str | None,
+        typer.Option(help="standard, or robust against outliers.", show_default="standard"),
+    ] = None,
     contamination: Annotated[
-        float, typer.Option(help="Drop this share of TRAIN, the most abnormal, and fit again.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            help="Share of the worst windows to drop before a second fit.", show_default="0.0"
+        ),
+    ] = None,
     threads: ThreadsOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    seed: SeedOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Learn what is normal from TRAIN and write a model.
@@ -79,24 +86,23 @@ def fit(
     refuse_early(output)
     from alora_ts.estimator import ALoRa
 
-    chosen = {
+    chosen: dict[str, object] = {
         "window": window,
         "epochs": epochs,
         "alarm_share": alarm_share,
         "scoring": scoring,
-        "missing": missing,
-        "gap": gap,
-        "resample": resample,
-        "downsample": downsample,
-        "scaling": scaling,
+        "preparation__missing": missing,
+        "preparation__gap": gap,
+        "preparation__resample": resample,
+        "preparation__downsample": downsample,
+        "preparation__scaling": scaling,
         "contamination": contamination,
         "threads": threads,
         "seed": seed,
     }
     if alarms_per_day is not None:
         chosen |= {"threshold": "alarms-per-day", "alarms_per_day": alarms_per_day}
-    # What was not given keeps the estimator's default.
-    model = ALoRa().set_params(**{name: v for name, v in chosen.items() if v is not None})
+    model = ALoRa().set_params(**given(chosen))
     model.fit(
         train,
         validation=validation,
@@ -115,7 +121,7 @@ def fit(
     if fitted.training.stopped == "interrupted":
         out.print("Interrupted: the best weights so far were kept.")
     out.print(
-        f"Wrote {output}: {len(fitted.preparation.variables)} variables, window {window}, "
+        f"Wrote {output}: {len(fitted.preparation.variables)} variables, window {fitted.window}, "
         f"{fitted.training.windows:,} windows seen, alarms above "
         f"{fitted.calibration.threshold.value:.4g} ({fitted.calibration.threshold.note}).",
         markup=False,

@@ -15,8 +15,11 @@ from alora_ts.cli.common import (
     EpochsOption,
     IgnoreOption,
     QuietOption,
+    SeedOption,
     TimeOption,
+    WindowOption,
     console,
+    given,
     refuse_early,
     split_names,
 )
@@ -100,13 +103,11 @@ def fit(
     time: TimeOption = None,
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
-    window: Annotated[
-        int, typer.Option(help="How many rows each score looks back on.", min=2)
-    ] = 20,
+    window: WindowOption = None,
     epochs: EpochsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    seed: SeedOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Fit a model for each machine; resume where an earlier run was stopped.
@@ -125,7 +126,7 @@ def fit(
     if alarms_per_day is not None:
         chosen |= {"threshold": "alarms-per-day", "alarms_per_day": alarms_per_day}
     fleet = Fleet(
-        ALoRa().set_params(**{name: v for name, v in chosen.items() if v is not None}),
+        ALoRa().set_params(**given(chosen)),
         warm_start=None if warm_start is None else WarmStart(sample=warm_start),
         engine=_engine(engine, address, workers),
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.data.align import Clock, Duplicates, OutOfOrder, Rules, align
+from alora_ts.data.align import Clock, Rules, align
 from alora_ts.data.fitted import Fitted, Tally
 from alora_ts.data.flow import Flow, FlowRules, aligned_rows, refuse_empty
 from alora_ts.data.frames import Choices, Known
-from alora_ts.data.options import PrepareOptions
+from alora_ts.data.options import PreparationOptions
 from alora_ts.data.prepared import Prepared
 from alora_ts.data.record import Table
 from alora_ts.data.scaling import Standardiser, fit_standardiser
@@ -34,32 +34,8 @@ class Preparation:
 
     Parameters
     ----------
-    missing : {"hold", "interpolate", "mark", "error"}
-        What a missing cell becomes: the variable's last value in the same segment ("hold", the
-        only choice that gives a stream the same values as a table); a point on the line between
-        its neighbours ("interpolate"); its usual level, marked in ``Prepared.filled`` so that
-        scoring can leave it out ("mark"); or an error. Where none of them has a value to offer, a
-        cell takes the variable's usual level in training.
-    missing_limit : int, optional
-        After how many missing rows in a row "hold" stops holding, and how long a run
-        "interpolate" bridges; beyond it cells take the usual level. By default there is no limit.
-    gap : float, optional
-        The longest time without any value, in seconds, that does not split the series (in the
-        times' own unit when they are numbers, in rows when there are none). By default ten times
-        the median step of the training data, or of the grid where that is wider.
-    resample : float, optional
-        Average onto a regular grid of this many seconds (or time units). A step without readings
-        is missing; each variable is averaged over its own readings, so irregular ones align.
-    downsample : int, optional
-        Average blocks of this many rows, from each segment's beginning; its last block may be
-        shorter.
-    duplicates : {"last", "mean", "error"}
-        What to do with rows at the same time.
-    out_of_order : {"late", "sort", "error"}
-        "late" puts rows that come late into their place, but refuses a table in which more than a
-        tenth of the rows do; "sort" sorts any table; "error" refuses every late row.
-    scaling : {"standard", "robust"}
-        See :func:`alora_ts.data.scaling.fit_standardiser`.
+    **options
+        The choices of :class:`~alora_ts.data.options.PreparationOptions`, by their names.
 
     Notes
     -----
@@ -78,28 +54,8 @@ class Preparation:
     filled 1 missing cell (50 %): x0 1
     """
 
-    def __init__(
-        self,
-        *,
-        missing: Literal["hold", "interpolate", "mark", "error"] = "hold",
-        missing_limit: int | None = None,
-        gap: float | None = None,
-        resample: float | None = None,
-        downsample: int | None = None,
-        duplicates: Duplicates = "last",
-        out_of_order: OutOfOrder = "late",
-        scaling: Literal["standard", "robust"] = "standard",
-    ) -> None:
-        self.options = PrepareOptions(
-            missing=missing,
-            missing_limit=missing_limit,
-            gap=gap,
-            resample=resample,
-            downsample=downsample,
-            duplicates=duplicates,
-            out_of_order=out_of_order,
-            scaling=scaling,
-        )
+    def __init__(self, **options: Any) -> None:
+        self.options = PreparationOptions(**options)
         self._fitted: Fitted | None = None
 
     def __eq__(self, other: object) -> bool:

@@ -105,7 +105,7 @@ class FoldedPart:
     >>> from alora_ts.network import Architecture
     >>> _ = torch.manual_seed(0)
     >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
-    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
+    >>> network = ALoRaT(pairs, variables=4, window=6, architecture=Architecture(heads=2))
     >>> windows, folds = torch.randn(3, 6, 4), fold(network)
     >>> rows = BatchRows.room(folds, 3 * 6, Scratch())
     >>> part = FoldedPart(network, folds, windows, rows, [Scratch() for _ in range(3)])

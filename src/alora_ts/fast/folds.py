@@ -120,7 +120,7 @@ def fold(
     --------
     >>> from alora_ts.network import Architecture
     >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
-    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
+    >>> network = ALoRaT(pairs, variables=4, window=6, architecture=Architecture(heads=2))
     >>> folds = fold(network)
     >>> folds.first.scores.shape, folds.first.mixed.shape, folds.last.decoded.shape
     (torch.Size([4, 8]), torch.Size([8, 48]), torch.Size([24, 48]))

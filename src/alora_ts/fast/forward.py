@@ -143,7 +143,7 @@ class FoldedNetwork:
 
     def __init__(self, network: ALoRaT) -> None:
         self._embed = network.embed
-        self.window = network.architecture.window
+        self.window = network.window
         self.causal = network.architecture.causal
         steps = torch.eye(self.window, device=network.decode.weight.device)
         lags = network.embed.neighbours(steps[None])[0]  # (T, T), or (T, m·T) side by side

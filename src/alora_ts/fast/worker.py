@@ -50,7 +50,7 @@ class TorchWorker:
     @property
     def at_once(self) -> int:
         """How many windows are best run together: large products, few enough for the cache."""
-        return max(1, _ROWS_TOGETHER // self._network.architecture.window)
+        return max(1, _ROWS_TOGETHER // self._network.window)
 
     @torch.no_grad()
     def windows(self, windows: Tensor) -> LastRow:
@@ -64,7 +64,7 @@ class TorchWorker:
     def in_a_row(self, rows: Tensor) -> LastRow:
         """Of all windows in rows (B + T − 1, d), each one step after the other."""
         if self._folded is None or self._folded.overlap is None:
-            window = self._network.architecture.window
+            window = self._network.window
             return self.windows(rows.unfold(0, window, 1).transpose(1, 2).contiguous())
         return _on_processor(self._folded.consecutive(rows.to(self._device), self._scratch))
 

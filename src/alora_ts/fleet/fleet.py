@@ -136,7 +136,7 @@ class Fleet:
         self.estimator.fit_options()  # refuses bad parameters before any work
         settings = Settings(
             # Workers have one thread each, whatever suits a single model.
-            parameters={**self.estimator.get_params(), "threads": None},
+            parameters={**self.estimator.plain_params(), "threads": None},
             time=time,
             columns=None if columns is None else tuple(columns),
             ignore=tuple(ignore),

@@ -28,7 +28,7 @@ from alora_ts.estimator import ALoRa
 from alora_ts.fast.threads import use_threads
 from alora_ts.learning.descent import Descent
 from alora_ts.learning.loss import Loss
-from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.options import Training
 from alora_ts.model.fit import fit_model
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Progress, reporting
@@ -74,7 +74,7 @@ def fit_long(
     AloraError
         When ``penalty="authors"``, which is not a mean over windows and cannot be shared out.
     """
-    if estimator.penalty == "authors":
+    if estimator.training.penalty == "authors":
         raise AloraError(
             "penalty='authors' depends on the whole batch at once and cannot be shared between "
             "processes; use penalty='paper'"
@@ -88,7 +88,7 @@ def fit_long(
         return target
     with tempfile.TemporaryDirectory(prefix="alora-group-") as folder:
         call = _Call(
-            parameters=estimator.get_params(),
+            parameters=estimator.plain_params(),
             source=os.fspath(source),
             target=target,
             time=time,
@@ -110,7 +110,7 @@ class SharedDescent:
         self._shared: DistributedDataParallel | None = None
         self._network: ALoRaT | None = None
 
-    def __call__(self, network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
+    def __call__(self, network: ALoRaT, windows: Tensor, options: Training) -> Loss:
         """The batch's loss; its gradient is in the network of every process."""
         if self._shared is None or self._network is not network:
             self._network = network
@@ -132,7 +132,7 @@ class SharedDescent:
 class _Objective(nn.Module):
     """The loss as a module, which is what can be shared."""
 
-    def __init__(self, network: ALoRaT, options: TrainingOptions) -> None:
+    def __init__(self, network: ALoRaT, options: Training) -> None:
         super().__init__()
         self.network = network
         self._options = options
@@ -182,7 +182,7 @@ def _one_of(rank: int, call: _Call) -> None:
     dist.init_process_group("gloo", init_method=meet, rank=rank, world_size=call.processes)
     try:
         with use_threads(1):
-            estimator = ALoRa(**call.parameters)
+            estimator = ALoRa.from_params(call.parameters)
             _fit_together(estimator, call.source, call.target, call.time, call.progress)
     finally:
         dist.destroy_process_group()

@@ -81,7 +81,7 @@ def fit_pooled(order: PoolOrder) -> str:
             for values in _unbroken(prepared.values, prepared.segments):
                 parts.append((entity.name, values[-warm.rows :]))
             variables = table.variables
-        share = settings.estimator().validation_share
+        share = settings.estimator().training.validation_share
         if not parts:
             raise DataError("no entity of the sample can be read, so there is no pooled model")
         cuts = [round(len(values) * (1 - share)) for _, values in parts]
@@ -89,7 +89,11 @@ def fit_pooled(order: PoolOrder) -> str:
         late = [(name, values[cut:]) for (name, values), cut in zip(parts, cuts, strict=True)]
         # Rows are prepared already; what is left to the pooled fit is a scaling near one.
         plain = settings.estimator().set_params(
-            gap=None, resample=None, downsample=None, missing="hold", missing_limit=None
+            preparation__gap=None,
+            preparation__resample=None,
+            preparation__downsample=None,
+            preparation__missing="hold",
+            preparation__missing_limit=None,
         )
         plain.fit(_joined(early, variables), validation=_joined(late, variables), progress=False)
         with store.writing(POOLED) as path:

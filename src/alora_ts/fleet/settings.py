@@ -48,7 +48,7 @@ class Settings:
     Attributes
     ----------
     parameters : dict
-        Of the estimator.
+        Of the estimator, as :meth:`~alora_ts.ALoRa.plain_params` gives them.
     time : str or None
     columns : tuple of str or None
     ignore : tuple of str
@@ -73,7 +73,7 @@ class Settings:
         """A new estimator with the parameters."""
         from alora_ts.estimator import ALoRa
 
-        return ALoRa(**self.parameters)
+        return ALoRa.from_params(self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
         """In a form JSON can hold."""

@@ -224,11 +224,12 @@ def _told(reason: str, paths: list[Path]) -> str:
 
 def _refuse_useless(table: Table, estimator: ALoRa) -> None:
     """Refuse rows from which a model could be computed, but none worth having."""
-    least = round(estimator.window / estimator.validation_share)
+    share = estimator.training.validation_share
+    least = round(estimator.window / share)
     if len(table) < least:
         raise DataError(
             f"{len(table):,} rows are too few: the threshold rests on the last "
-            f"{estimator.validation_share:.0%} of them, which must fill a window of "
+            f"{share:.0%} of them, which must fill a window of "
             f"{estimator.window}; give at least {least:,} rows or choose a smaller window"
         )
     with np.errstate(invalid="ignore"):

@@ -2,7 +2,7 @@
 
 from alora_ts.learning.callbacks import Callback, EpochEnd
 from alora_ts.learning.loop import train
-from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.options import Training
 from alora_ts.learning.summary import TrainingSummary
 
-__all__ = ["Callback", "EpochEnd", "TrainingOptions", "TrainingSummary", "train"]
+__all__ = ["Callback", "EpochEnd", "Training", "TrainingSummary", "train"]

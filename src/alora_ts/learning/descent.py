@@ -25,12 +25,12 @@ from alora_ts.fast.gradients import weight_gradients
 from alora_ts.fast.scratch import Scratch
 from alora_ts.fast.threads import side_by_side, use_threads
 from alora_ts.learning.loss import Loss, judge, weighted_mean
-from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.options import Training
 from alora_ts.network import ALoRaT
 
 __all__ = ["Descend", "Descent"]
 
-Descend = Callable[[ALoRaT, Tensor, TrainingOptions], Loss]
+Descend = Callable[[ALoRaT, Tensor, Training], Loss]
 """Gives the loss of a batch of windows (B, T, d) and leaves its gradient in the network, in place
 of the one that was there."""
 
@@ -49,7 +49,7 @@ class _Batch:
 
     network: ALoRaT
     windows: Tensor
-    options: TrainingOptions
+    options: Training
     parts: list[slice]
     threads: int
 
@@ -78,8 +78,8 @@ class Descent:
     >>> from alora_ts.network import Architecture
     >>> _ = torch.manual_seed(0)
     >>> pairs = torch.combinations(torch.arange(4)).repeat(8, 1)
-    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
-    >>> loss = Descent()(network, torch.randn(3, 6, 4), TrainingOptions())
+    >>> network = ALoRaT(pairs, variables=4, window=6, architecture=Architecture(heads=2))
+    >>> loss = Descent()(network, torch.randn(3, 6, 4), Training())
     >>> loss.squares.shape, network.decode.weight.grad.shape
     (torch.Size([4]), torch.Size([4, 48]))
     """
@@ -90,14 +90,14 @@ class Descent:
         self._of_weights: defaultdict[int, Scratch] = defaultdict(Scratch)
         self._of_folds: defaultdict[str, Scratch] = defaultdict(Scratch)
 
-    def __call__(self, network: ALoRaT, windows: Tensor, options: TrainingOptions) -> Loss:
+    def __call__(self, network: ALoRaT, windows: Tensor, options: Training) -> Loss:
         """Evaluate Eq. 8 on a batch and its gradient.
 
         Parameters
         ----------
         network : ALoRaT
         windows : Tensor of shape (B, T, d)
-        options : TrainingOptions
+        options : Training
 
         Returns
         -------

@@ -17,7 +17,7 @@ from alora_ts.fast.batch import encode
 from alora_ts.learning.callbacks import Callback, EpochEnd
 from alora_ts.learning.descent import Descend, Descent
 from alora_ts.learning.loss import Loss, judge
-from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.options import Training
 from alora_ts.learning.sampling import WindowSource, shuffled_forever
 from alora_ts.learning.summary import TrainingSummary
 from alora_ts.network import ALoRaT
@@ -34,7 +34,9 @@ def train(
     training: WindowSource,
     validation: WindowSource | None,
     *,
-    options: TrainingOptions,
+    options: Training,
+    epochs: int,
+    epoch_windows: int,
     rng: np.random.Generator,
     variables: Sequence[str],
     report: Report,
@@ -48,7 +50,12 @@ def train(
     network : ALoRaT
     training, validation : WindowSource
         Without validation windows the training runs to its end and keeps the last weights.
-    options : TrainingOptions
+    options : Training
+    epochs : int
+        Most epochs; early stopping may end sooner.
+    epoch_windows : int
+        Windows drawn for an epoch. Windows at stride 1 overlap T-fold, so a random part of them
+        says nearly as much as all. Each epoch goes on with the windows not drawn yet.
     rng : numpy.random.Generator
         Draws the windows.
     variables : sequence of str
@@ -75,21 +82,21 @@ def train(
     says so.
     """
     descend = Descent() if descend is None else descend
-    steps_per_epoch = max(1, min(options.epoch_windows, len(training)) // options.batch_size)
+    steps_per_epoch = max(1, min(epoch_windows, len(training)) // options.batch_size)
     batch = min(options.batch_size, len(training))
-    total_steps = steps_per_epoch * options.epochs
+    total_steps = steps_per_epoch * epochs
     optimiser = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: _rate_factor(step, total_steps)
     )
     order = shuffled_forever(len(training), rng)
     best = _Best(network)
-    epochs: list[EpochEnd] = []
+    ends: list[EpochEnd] = []
     stopped: Literal["finished", "early", "interrupted"] = "finished"
     step = 0
     network.train()
     try:
-        for epoch in range(1, options.epochs + 1):
+        for epoch in range(1, epochs + 1):
             error = penalty = 0.0
             for _ in range(steps_per_epoch):
                 which = np.fromiter(itertools.islice(order, batch), dtype=np.int64)
@@ -106,11 +113,11 @@ def train(
                 report(Step("fitting", step, total_steps, facts))
             judged = _validate(network, validation, options)
             end = EpochEnd(epoch, error, penalty, judged, network)
-            epochs.append(end)
+            ends.append(end)
             best.consider(network, end)
             asked_to_stop = [callback(end) for callback in callbacks]
             if any(asked_to_stop) or (epoch - best.epoch >= options.patience):
-                stopped = "early" if epoch < options.epochs else "finished"
+                stopped = "early" if epoch < epochs else "finished"
                 break
     except KeyboardInterrupt:
         stopped = "interrupted"
@@ -118,9 +125,9 @@ def train(
     best.restore(network)
     network.eval()
     return TrainingSummary(
-        error=tuple(end.error for end in epochs),
-        penalty=tuple(end.penalty for end in epochs),
-        validation=tuple(end.validation for end in epochs),
+        error=tuple(end.error for end in ends),
+        penalty=tuple(end.penalty for end in ends),
+        validation=tuple(end.validation for end in ends),
         best_epoch=best.epoch,
         stopped=stopped,
         windows=step * batch,
@@ -165,7 +172,7 @@ def _guard(loss: Loss, windows: Tensor, variables: Sequence[str]) -> None:
 
 
 @torch.no_grad()
-def _validate(network: ALoRaT, validation: WindowSource | None, options: TrainingOptions) -> float:
+def _validate(network: ALoRaT, validation: WindowSource | None, options: Training) -> float:
     if validation is None or len(validation) == 0:
         return math.nan
     network.eval()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from alora_ts.fast.penalty import penalise
-from alora_ts.learning.options import TrainingOptions
+from alora_ts.learning.options import Training
 from alora_ts.network import Encoding, low_rank_penalty
 
 __all__ = ["Loss", "judge", "weighted_mean"]
@@ -37,16 +37,16 @@ class Loss:
     squares: Tensor
 
 
-def judge(encoding: Encoding, windows: Tensor, options: TrainingOptions) -> Loss:
+def judge(encoding: Encoding, windows: Tensor, options: Training) -> Loss:
     """Evaluate Eq. 8.
 
     Parameters
     ----------
     encoding : Encoding
         What a network makes of the windows; with the matrices of each head where
-        :attr:`~alora_ts.learning.options.TrainingOptions.per_head` says so.
+        :attr:`~alora_ts.learning.options.Training.per_head` says so.
     windows : Tensor of shape (B, T, d)
-    options : TrainingOptions
+    options : Training
 
     Returns
     -------

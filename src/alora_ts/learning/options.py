@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["TrainingOptions"]
+from alora_ts.params import Options
+
+__all__ = ["Training"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingOptions:
-    """How a network is trained. Why these defaults: docs/decisions/0002-training-budget.md.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Training(Options):
+    """How a network is trained, but for how long. Why these defaults: docs/decisions.md.
 
     Attributes
     ----------
-    epochs : int
-        Most epochs; early stopping may end sooner.
-    epoch_windows : int
-        Windows drawn for an epoch. Windows at stride 1 overlap T-fold, so a random part of them
-        says nearly as much as all. Each epoch goes on with the windows not drawn yet.
     batch_size : int
         Windows per step.
     learning_rate : float
@@ -35,10 +32,15 @@ class TrainingOptions:
         Largest norm of the gradient.
     patience : int
         Epochs without improvement on the validation windows before stopping.
+    validation_share : float
+        The last part of the training rows, held back for early stopping and for the threshold.
+
+    Examples
+    --------
+    >>> Training.paper()
+    Training(batch_size=128, learning_rate=0.0001)
     """
 
-    epochs: int = 6
-    epoch_windows: int = 1600
     batch_size: int = 32
     learning_rate: float = 1e-3
     low_rank_weight: float = 10.0
@@ -46,6 +48,12 @@ class TrainingOptions:
     penalty: Literal["paper", "authors"] = "paper"
     gradient_clip: float = 5.0
     patience: int = 2
+    validation_share: float = 0.1
+
+    @classmethod
+    def paper(cls) -> Training:
+        """The paper's steps; it takes ten epochs of them over every window."""
+        return cls(batch_size=128, learning_rate=1e-4)
 
     @property
     def per_head(self) -> bool:

@@ -26,7 +26,7 @@ def model_card(model: FittedModel) -> dict[str, Any]:
         "training_start": model.period.start,
         "training_end": model.period.end,
         "step_seconds": model.preparation.step,
-        "window": how.window,
+        "window": model.window,
         "layers": how.layers,
         "heads": model.network.blocks[0].heads,
         "pairs": model.network.decode.in_features,

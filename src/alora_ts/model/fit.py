@@ -1,86 +1,32 @@
-"""Fitting, step by step: prepare, choose pairs, train, calibrate."""
+"""Fitting, step by step: gather rows, choose windows, train, calibrate."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alora_ts.data import Preparation, Table, window_ends
-from alora_ts.data.options import PrepareOptions
+from alora_ts.data import Preparation, Prepared, Table, window_ends
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import learn_mechanisms
-from alora_ts.errors import AloraError, DataError, nearest
+from alora_ts.errors import AloraError, DataError
 from alora_ts.fast.engine import Engine
-from alora_ts.learning import Callback, TrainingOptions, TrainingSummary, train
+from alora_ts.learning import Callback, TrainingSummary, train
 from alora_ts.learning.descent import Descend
 from alora_ts.learning.sampling import WindowSource
-from alora_ts.model.fitted import DiagnosisOptions, FittedModel, Period, join_segments, limit
-from alora_ts.model.localize import FORMS
+from alora_ts.model.fitted import FittedModel, Period, join_segments, limit
+from alora_ts.model.options import FitOptions
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
-from alora_ts.network.pairs import Correlation
 from alora_ts.progress import Report
-from alora_ts.scoring import CalibrationOptions, calibrate
-from alora_ts.scoring.rules import Scoring
+from alora_ts.scoring import Calibration, calibrate
 
-__all__ = ["FitOptions", "fit_model"]
+__all__ = ["fit_model"]
 
 _SCORED_AT_ONCE = 256
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions:
-    """Every choice of a fit. See :class:`alora_ts.ALoRa` for each."""
-
-    architecture: Architecture
-    preparation: PrepareOptions
-    training: TrainingOptions
-    calibration: CalibrationOptions
-    diagnosis: DiagnosisOptions
-    pairs: int | None
-    correlation: Correlation
-    validation_share: float
-    contamination: float
-    input_limit: float
-    seed: int
-    device: str
-
-    def __post_init__(self) -> None:
-        at_least = {
-            "window": (self.architecture.window, 2),
-            "layers": (self.architecture.layers, 1),
-            "heads": (self.architecture.heads, 1),
-            "epochs": (self.training.epochs, 1),
-            "epoch_windows": (self.training.epoch_windows, 1),
-            "batch_size": (self.training.batch_size, 1),
-            "smoothing": (self.calibration.smoothing, 1),
-            "localization_memory": (self.diagnosis.localization_memory, 1),
-        }
-        for name, (value, least) in at_least.items():
-            if value < least:
-                raise AloraError(f"{name}={value} is too small; give at least {least}")
-        scoring = self.calibration.scoring
-        if scoring not in get_args(Scoring):
-            raise AloraError(f"unknown scoring {scoring!r}{nearest(scoring, get_args(Scoring))}")
-        if self.diagnosis.localization not in FORMS:
-            raise AloraError(
-                f"unknown localization {self.diagnosis.localization!r}"
-                f"{nearest(self.diagnosis.localization, FORMS)}"
-            )
-        if self.pairs is not None and self.pairs < 1:
-            raise AloraError(f"pairs={self.pairs} is too small; give at least 1, or None for all")
-        if not 0 < self.validation_share < 0.9:
-            raise AloraError(f"validation_share={self.validation_share} must lie between 0 and 0.9")
-        if not 0 <= self.contamination < 0.5:
-            raise AloraError(f"contamination={self.contamination} must lie between 0 and 0.5")
-        if self.calibration.drift_memory < 0:
-            raise AloraError("drift_memory must be 0 (for a fixed threshold) or more")
-        if self.input_limit <= 0:
-            raise AloraError(f"input_limit={self.input_limit} must be positive")
 
 
 def fit_model(
@@ -123,88 +69,131 @@ def fit_model(
     DataError
         When there are too few rows, or the variables are not those of ``initial``.
     """
-    window = options.architecture.window
-    device = choose_device(options.device)
+    rows = _gather(table, validation, segments, options)
+    windows = _choose_windows(rows, options.window, table)
+    trainer = _Trainer(
+        rows,
+        windows,
+        options,
+        first=_first_network(rows, options, initial, table),
+        callbacks=callbacks,
+        report=report,
+        descend=descend,
+    )
+    network, summary = trainer.train(windows.training)
+    if options.contamination > 0 and summary.stopped != "interrupted":
+        kept = trainer.least_surprising(network, options.contamination)
+        network, summary = trainer.train(windows.training[kept])
+    return FittedModel(
+        network=network,
+        preparation=rows.preparation,
+        calibration=_calibrate(network, rows, options, report),
+        training=summary,
+        period=Period.of(rows.prepared),
+        options=options.diagnosis,
+        device=options.device,
+        mechanisms=learn_mechanisms(
+            rows.values, rows.segments, held_back_from=rows.held_back_from, window=options.window
+        ),
+        report=rows.prepared.report,
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a fit as the network sees them.
+
+    Attributes
+    ----------
+    preparation : Preparation
+        Learned from the training table.
+    prepared : Prepared
+        The training table.
+    values : ndarray of shape (N, d)
+        Training rows, the held-back ones last.
+    segments : ndarray of int, shape (N,)
+    held_back_from : int
+        The first row that training does not use.
+    """
+
+    preparation: Preparation
+    prepared: Prepared
+    values: NDArray[np.float32]
+    segments: NDArray[np.int64]
+    held_back_from: int
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """The rows at which windows end: those to train on, and those to judge the training by."""
+
+    training: NDArray[np.intp]
+    held_back: NDArray[np.intp]
+
+
+def _gather(
+    table: Table,
+    validation: Table | None,
+    segments: NDArray[np.integer] | None,
+    options: FitOptions,
+) -> _Rows:
+    """Learn the preparation, apply it, and part the rows."""
+    most = options.architecture.input_limit
     preparation = Preparation(**asdict(options.preparation)).fit(table)
-    if initial is not None:
-        _refuse_stranger(initial, preparation, options.architecture, table)
     prepared = preparation.apply(table)
-    values = limit(prepared.values, options.input_limit, keep=False)
+    values = limit(prepared.values, most, keep=False)
     borders = join_segments(prepared, segments)
-    held_back_from = round(len(values) * (1 - options.validation_share))
+    held_back_from = round(len(values) * (1 - options.training.validation_share))
     if validation is not None:
         more = preparation.apply(validation)
         held_back_from = len(values)
-        values = np.concatenate([values, limit(more.values, options.input_limit)])
+        values = np.concatenate([values, limit(more.values, most)])
         borders = np.concatenate([borders, more.segments + borders.max() + 1])
-    ends = window_ends(len(values), window, borders)
+    return _Rows(preparation, prepared, values, borders, held_back_from)
+
+
+def _choose_windows(rows: _Rows, window: int, table: Table) -> _Windows:
+    """Part the windows by the row they end at."""
+    ends, border = window_ends(len(rows.values), window, rows.segments), rows.held_back_from
     # A held-back window may begin among training rows; it is judged by what follows them.
-    chosen, held_back = ends[ends < held_back_from], ends[ends >= held_back_from]
-    if len(chosen) == 0:
+    found = _Windows(ends[ends < border], ends[ends >= border])
+    if len(found.training) == 0:
         raise DataError(
             f"{table.source}: no window of {window} rows fits into the training part "
-            f"({held_back_from:,} rows; gaps split it into "
-            f"{len(np.unique(borders[:held_back_from]))}); give more rows or a smaller window"
+            f"({border:,} rows; gaps split it into "
+            f"{len(np.unique(rows.segments[:border]))}); give more rows or a smaller window"
         )
-    weights = None if initial is None else initial.network.state_dict()
-    if weights is not None and "embed.pairs" in weights:
-        pairs = weights["embed.pairs"]
-    else:
-        fresh = values[:held_back_from]
-        pairs = torch.from_numpy(
-            choose_pairs(fresh, limit=options.pairs, correlation=options.correlation)
-        )
+    return found
 
-    def train_on(which: NDArray[np.intp]) -> tuple[ALoRaT, TrainingSummary]:
-        torch.manual_seed(options.seed)
-        network = ALoRaT(pairs, variables=values.shape[1], architecture=options.architecture)
-        if weights is not None:
-            network.load_state_dict(weights)
-        network.to(device)
-        summary = train(
-            network,
-            WindowSource(values, which, window=window, device=device),
-            WindowSource(values, held_back, window=window, device=device),
-            options=options.training,
-            rng=np.random.default_rng(options.seed),
-            variables=preparation.variables,
-            report=report,
-            callbacks=callbacks,
-            descend=descend,
-        )
-        return network.cpu(), summary
 
-    network, summary = train_on(chosen)
-    if options.contamination > 0 and summary.stopped != "interrupted":
-        source = WindowSource(values, chosen, window=window)
-        kept = _least_surprising(Engine(network, device), source, options.contamination)
-        network, summary = train_on(chosen[kept])
-    calibration = calibrate(
-        Engine(network, device),
-        values,
-        borders,
-        held_back_from=held_back_from,
-        window=window,
-        options=options.calibration,
-        rows_per_day=preparation.rows_per_day,
-        report=report,
+def _first_network(
+    rows: _Rows, options: FitOptions, initial: FittedModel | None, table: Table
+) -> ALoRaT:
+    """The network as training begins with it: that of ``initial``, or a random one."""
+    if initial is not None:
+        _refuse_stranger(initial, rows.preparation, options.window, options.architecture, table)
+        return initial.network
+    pairs = choose_pairs(
+        rows.values[: rows.held_back_from],
+        limit=options.pairs,
+        correlation=options.architecture.correlation,
     )
-    return FittedModel(
-        network=network,
-        preparation=preparation,
-        calibration=calibration,
-        training=summary,
-        period=Period.of(prepared),
-        options=options.diagnosis,
-        input_limit=options.input_limit,
-        device=options.device,
-        mechanisms=learn_mechanisms(values, borders, held_back_from=held_back_from, window=window),
-        report=prepared.report,
+    return ALoRaT(
+        torch.from_numpy(pairs),
+        variables=rows.values.shape[1],
+        window=options.window,
+        architecture=options.architecture,
+        # Its own, so that fits in several threads do not take each other's numbers.
+        generator=torch.Generator().manual_seed(options.seed),
     )
 
 
 def _refuse_stranger(
-    initial: FittedModel, preparation: Preparation, architecture: Architecture, table: Table
+    initial: FittedModel,
+    preparation: Preparation,
+    window: int,
+    architecture: Architecture,
+    table: Table,
 ) -> None:
     if initial.preparation.variables != preparation.variables:
         raise DataError(
@@ -212,20 +201,82 @@ def _refuse_stranger(
             f"order ({', '.join(initial.preparation.variables)}); give the same columns, or leave "
             "the initial model out"
         )
-    if initial.network.architecture != architecture:
+    if (initial.window, initial.network.architecture) != (window, architecture):
         raise AloraError(
             "the model to begin with has another shape (window, layers, heads …); use the "
             "parameters it was fitted with"
         )
 
 
-def _least_surprising(engine: Engine, source: WindowSource, share: float) -> NDArray[np.intp]:
-    """All windows but the ``share`` with the largest error in their last row, in order."""
-    error = np.empty(len(source))
-    for start in range(0, len(source), _SCORED_AT_ONCE):
-        which = np.arange(start, min(start + _SCORED_AT_ONCE, len(source)))
-        windows = source.take(which)
-        expected = engine.last_rows(windows).expected
-        error[which] = (windows[:, -1] - expected).square().sum(1).numpy()
-    keep = max(1, round(len(source) * (1 - share)))
-    return np.sort(np.argsort(error, kind="stable")[:keep])
+class _Trainer:
+    """Trains copies of one first network, each on windows of its own."""
+
+    def __init__(
+        self,
+        rows: _Rows,
+        windows: _Windows,
+        options: FitOptions,
+        *,
+        first: ALoRaT,
+        callbacks: Sequence[Callback],
+        report: Report,
+        descend: Descend | None,
+    ) -> None:
+        self._rows = rows
+        self._windows = windows
+        self._options = options
+        self._first = first
+        self._callbacks = callbacks
+        self._report = report
+        self._descend = descend
+        self._device = choose_device(options.device)
+
+    def train(self, ends: NDArray[np.intp]) -> tuple[ALoRaT, TrainingSummary]:
+        """Train on the windows that end at these rows."""
+        options = self._options
+        network = copy.deepcopy(self._first).to(self._device)
+        summary = train(
+            network,
+            self._source(ends, self._device),
+            self._source(self._windows.held_back, self._device),
+            options=options.training,
+            epochs=options.epochs,
+            epoch_windows=options.epoch_windows,
+            rng=np.random.default_rng(options.seed),
+            variables=self._rows.preparation.variables,
+            report=self._report,
+            callbacks=self._callbacks,
+            descend=self._descend,
+        )
+        return network.cpu(), summary
+
+    def least_surprising(self, network: ALoRaT, share: float) -> NDArray[np.intp]:
+        """All training windows but the ``share`` whose last row has the largest error, in order."""
+        engine, source = Engine(network, self._device), self._source(self._windows.training)
+        error = np.empty(len(source))
+        for start in range(0, len(source), _SCORED_AT_ONCE):
+            which = np.arange(start, min(start + _SCORED_AT_ONCE, len(source)))
+            windows = source.take(which)
+            expected = engine.last_rows(windows).expected
+            error[which] = (windows[:, -1] - expected).square().sum(1).numpy()
+        keep = max(1, round(len(source) * (1 - share)))
+        return np.sort(np.argsort(error, kind="stable")[:keep])
+
+    def _source(self, ends: NDArray[np.intp], device: torch.device | None = None) -> WindowSource:
+        return WindowSource(self._rows.values, ends, window=self._options.window, device=device)
+
+
+def _calibrate(network: ALoRaT, rows: _Rows, options: FitOptions, report: Report) -> Calibration:
+    """Measure what is normal for the trained network."""
+    return calibrate(
+        Engine(network, choose_device(options.device)),
+        rows.values,
+        rows.segments,
+        held_back_from=rows.held_back_from,
+        window=options.window,
+        scoring=options.scoring,
+        options=options.calibration,
+        alarms=options.alarms,
+        rows_per_day=rows.preparation.rows_per_day,
+        report=report,
+    )

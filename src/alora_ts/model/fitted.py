@@ -33,11 +33,11 @@ _MECHANISMS = "mechanisms."
 class DiagnosisOptions:
     """How incidents and culprits are found. See :class:`alora_ts.ALoRa` for each."""
 
-    localization: str = "blend"
-    localization_top: int = 2
-    localization_memory: int = 10
-    merge: int | None = None
-    minimum: int = 1
+    localization: str
+    localization_top: int
+    localization_memory: int
+    merge: int | None
+    minimum: int
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,6 @@ class FittedModel:
     training : TrainingSummary
     period : Period
     options : DiagnosisOptions
-    input_limit : float
-        Scaled values are limited to ± this before the network sees them.
     device : str
         Where it runs, see :func:`alora_ts.devices.choose_device`.
     mechanisms : Mechanisms or None
@@ -96,7 +94,6 @@ class FittedModel:
     training: TrainingSummary
     period: Period
     options: DiagnosisOptions
-    input_limit: float
     device: str = "auto"
     mechanisms: Mechanisms | None = None
     report: PreparationReport | None = None
@@ -104,7 +101,12 @@ class FittedModel:
     @property
     def window(self) -> int:
         """T."""
-        return self.network.architecture.window
+        return self.network.window
+
+    @property
+    def input_limit(self) -> float:
+        """Scaled values are limited to ± this before the network sees them."""
+        return self.network.architecture.input_limit
 
     @cached_property
     def engine(self) -> Engine:
@@ -152,28 +154,24 @@ class FittedModel:
         saved: Mapping[str, Any],
         tensors: Mapping[str, Tensor],
         *,
+        window: int,
         architecture: Architecture,
         diagnosis: DiagnosisOptions,
-        input_limit: float,
         device: str,
     ) -> FittedModel:
         """Back from :meth:`describe` and :meth:`tensors`."""
         preparation = Preparation.from_dict(saved["preparation"])
-        variables = len(preparation.variables)
-        pairs = tensors.get("embed.pairs")
-        if pairs is None:
-            # A dense embedding has no pairs; only the width matters to build the network.
-            pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
-        network = ALoRaT(pairs, variables=variables, architecture=architecture)
         learned = {
             name.removeprefix(_MECHANISMS): tensor.numpy()
             for name, tensor in tensors.items()
             if name.startswith(_MECHANISMS)
         }
-        network.load_state_dict(
-            {name: own for name, own in tensors.items() if not name.startswith(_MECHANISMS)}
+        network = ALoRaT.from_tensors(
+            {name: own for name, own in tensors.items() if not name.startswith(_MECHANISMS)},
+            variables=len(preparation.variables),
+            window=window,
+            architecture=architecture,
         )
-        network.eval()
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in saved["training"].items()
@@ -185,7 +183,6 @@ class FittedModel:
             training=TrainingSummary(**training),
             period=Period(**saved["period"]),
             options=diagnosis,
-            input_limit=input_limit,
             device=device,
             mechanisms=Mechanisms(**learned) if learned else None,
         )

@@ -1,6 +1,7 @@
 """The paper's equations as pure torch, one file a section; no I/O, no training."""
 
-from alora_ts.network.alora_t import ALoRaT, Architecture, Encoding
+from alora_ts.network.alora_t import ALoRaT, Encoding
+from alora_ts.network.architecture import Architecture
 from alora_ts.network.contributions import (
     Contributions,
     contribution_weights,

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from alora_ts.network.attention import Activation, ALoRaLayer
-from alora_ts.network.embedding import DenseEmbedding, Kernel, Padding, PairEmbedding
+from alora_ts.network.architecture import Architecture
+from alora_ts.network.attention import ALoRaLayer
+from alora_ts.network.embedding import DenseEmbedding, PairEmbedding
+from alora_ts.network.linear import linear
 
-__all__ = ["ALoRaT", "Architecture", "Encoding"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Architecture:
-    """Every choice that shapes the network. The defaults are the paper's equations.
-
-    Attributes
-    ----------
-    window, layers, heads : int
-        T, L and H. Where there are fewer embedded series than heads, fewer heads are used.
-    embedding : {"pairs", "dense"}
-        LightMTS-Embed, or the standard convolution over all series.
-    kernel, kernel_width, padding
-        See :class:`~alora_ts.network.embedding.PairEmbedding`.
-    skip, feed_forward, activation, time_norm, causal
-        See :class:`~alora_ts.network.attention.ALoRaLayer`. ``time_norm`` also normalises the
-        features after the last layer, as the authors' program does.
-    positional : bool
-        Add the sinusoidal positions to the embedding.
-    """
-
-    window: int = 20
-    layers: int = 3
-    heads: int = 8
-    embedding: Literal["pairs", "dense"] = "pairs"
-    kernel: Kernel = "average"
-    kernel_width: int = 3
-    padding: Padding = "circular"
-    skip: bool = True
-    feed_forward: bool = False
-    activation: Activation = "none"
-    time_norm: bool = False
-    causal: bool = False
-    positional: bool = False
+__all__ = ["ALoRaT", "Encoding"]
 
 
 @dataclass(frozen=True)
@@ -75,16 +44,18 @@ class ALoRaT(nn.Module):
     ----------
     pairs : Tensor of shape (D, 2)
         The chosen pairs; their number is the model's width.
-    variables : int
-        d, the number of series.
+    variables, window : int
+        d, the number of series, and T, the rows of a window.
     architecture : Architecture
         The other choices.
+    generator : torch.Generator, optional
+        Draws the first weights; by default torch's own, which the whole process shares.
 
     Examples
     --------
     >>> _ = torch.manual_seed(0)
     >>> pairs = torch.combinations(torch.arange(5))
-    >>> network = ALoRaT(pairs, variables=5, architecture=Architecture(window=12, heads=2))
+    >>> network = ALoRaT(pairs, variables=5, window=12, architecture=Architecture(heads=2))
     >>> encoding = network(torch.randn(3, 12, 5))
     >>> encoding.reconstruction.shape, encoding.attention[0].shape
     (torch.Size([3, 12, 5]), torch.Size([3, 12, 12]))
@@ -92,10 +63,19 @@ class ALoRaT(nn.Module):
 
     positions: Tensor | None
 
-    def __init__(self, pairs: Tensor, *, variables: int, architecture: Architecture) -> None:
+    def __init__(
+        self,
+        pairs: Tensor,
+        *,
+        variables: int,
+        window: int,
+        architecture: Architecture,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         self.architecture = architecture
         self.variables = variables
+        self.window = window
         embedded = len(pairs)
         how = architecture
         if how.embedding == "pairs":
@@ -105,28 +85,58 @@ class ALoRaT(nn.Module):
                 kernel=how.kernel,
                 width=how.kernel_width,
                 padding=how.padding,
+                generator=generator,
             )
         else:
             self.embed = DenseEmbedding(
-                variables=variables, embedded=embedded, width=how.kernel_width, padding=how.padding
+                variables=variables,
+                embedded=embedded,
+                width=how.kernel_width,
+                padding=how.padding,
+                generator=generator,
             )
-        positions = sinusoids(how.window, embedded) if how.positional else None
+        positions = sinusoids(window, embedded) if how.positional else None
         self.register_buffer("positions", positions, persistent=False)
         self.layers = nn.ModuleList(
             ALoRaLayer(
                 embedded=embedded,
-                window=how.window,
+                window=window,
                 heads=min(how.heads, embedded),
                 skip=how.skip,
                 feed_forward=how.feed_forward,
                 activation=how.activation,
                 time_norm=how.time_norm,
                 causal=how.causal,
+                generator=generator,
             )
             for _ in range(how.layers)
         )
         self.norm = nn.LayerNorm(embedded) if how.time_norm else None
-        self.decode = nn.Linear(embedded, variables)
+        self.decode = linear(embedded, variables, generator)
+
+    @classmethod
+    def from_tensors(
+        cls,
+        tensors: Mapping[str, Tensor],
+        *,
+        variables: int,
+        window: int,
+        architecture: Architecture,
+    ) -> Self:
+        """Rebuild a trained network from its ``state_dict``, ready to be used."""
+        pairs = tensors.get("embed.pairs")
+        if pairs is None:
+            # A dense embedding has no pairs; only the width matters to build the network.
+            pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
+        network = cls(
+            pairs,
+            variables=variables,
+            window=window,
+            architecture=architecture,
+            generator=torch.Generator(),
+        )
+        network.load_state_dict(tensors)
+        return network.eval()
 
     @property
     def blocks(self) -> list[ALoRaLayer]:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from alora_ts.network.linear import linear
+
 __all__ = ["ALoRaLayer", "Activation", "attend", "by_head", "later_steps"]
 
 Activation = Literal["none", "relu", "gelu"]
@@ -86,6 +88,8 @@ class ALoRaLayer(nn.Module):
         the authors' program does. Removes the level of each series inside the window.
     causal : bool
         Mask later steps.
+    generator : torch.Generator, optional
+        Draws the first weights.
     """
 
     def __init__(
@@ -94,11 +98,12 @@ class ALoRaLayer(nn.Module):
         embedded: int,
         window: int,
         heads: int,
-        skip: bool = True,
-        feed_forward: bool = False,
-        activation: Activation = "none",
-        time_norm: bool = False,
-        causal: bool = False,
+        skip: bool,
+        feed_forward: bool,
+        activation: Activation,
+        time_norm: bool,
+        causal: bool,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -106,10 +111,10 @@ class ALoRaLayer(nn.Module):
         self.activation: Activation = activation
         self.causal = causal
         inner = heads * (embedded // heads)
-        self.query_key_value = nn.Linear(embedded, 3 * inner)
-        self.project = nn.Linear(inner, embedded)
-        self.expand = nn.Linear(embedded, 2 * embedded) if feed_forward else None
-        self.contract = nn.Linear(2 * embedded, embedded) if feed_forward else None
+        self.query_key_value = linear(embedded, 3 * inner, generator)
+        self.project = linear(inner, embedded, generator)
+        self.expand = linear(embedded, 2 * embedded, generator) if feed_forward else None
+        self.contract = linear(2 * embedded, embedded, generator) if feed_forward else None
         self.norm_attention = nn.LayerNorm(window) if time_norm else None
         self.norm_output = nn.LayerNorm(window) if time_norm else None
 

@@ -100,7 +100,7 @@ def contribution_weights(network: ALoRaT) -> Contributions:
     >>> from alora_ts.network import Architecture
     >>> _ = torch.manual_seed(0)
     >>> pairs = torch.combinations(torch.arange(4))
-    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=2))
+    >>> network = ALoRaT(pairs, variables=4, window=6, architecture=Architecture(heads=2))
     >>> contribution_weights(network).reconstruction.shape
     torch.Size([4, 4])
     """

@@ -120,6 +120,8 @@ class PairEmbedding(_LinearEmbedding):
         The kernel's width m.
     padding : {"circular", "edge", "reflect"}
         How the window continues beyond its borders.
+    generator : torch.Generator, optional
+        Draws the first weights.
     """
 
     pairs: Tensor
@@ -129,9 +131,10 @@ class PairEmbedding(_LinearEmbedding):
         pairs: Tensor,
         *,
         variables: int,
-        kernel: Kernel = "average",
-        width: int = 3,
-        padding: Padding = "circular",
+        kernel: Kernel,
+        width: int,
+        padding: Padding,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__(width=width, padding=padding)
         self.variables = variables
@@ -140,7 +143,8 @@ class PairEmbedding(_LinearEmbedding):
         lags = 1 if kernel == "average" else width
         # The same spread that torch gives a linear layer with two inputs.
         bound = (2 * lags) ** -0.5
-        self.weight = nn.Parameter(torch.empty(lags, len(pairs), 2).uniform_(-bound, bound))
+        first = torch.empty(lags, len(pairs), 2).uniform_(-bound, bound, generator=generator)
+        self.weight = nn.Parameter(first)
 
     @property
     def lags_summed(self) -> bool:
@@ -181,14 +185,23 @@ class DenseEmbedding(_LinearEmbedding):
         The kernel's width m.
     padding : {"circular", "edge", "reflect"}
         How the window continues beyond its borders.
+    generator : torch.Generator, optional
+        Draws the first weights.
     """
 
     def __init__(
-        self, *, variables: int, embedded: int, width: int = 3, padding: Padding = "circular"
+        self,
+        *,
+        variables: int,
+        embedded: int,
+        width: int,
+        padding: Padding,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__(width=width, padding=padding)
         bound = (variables * width) ** -0.5
-        self.weight = nn.Parameter(torch.empty(width, variables, embedded).uniform_(-bound, bound))
+        first = torch.empty(width, variables, embedded).uniform_(-bound, bound, generator=generator)
+        self.weight = nn.Parameter(first)
 
     def lag_weights(self) -> Tensor:
         """Weights w[l, i, k], (m, d, D)."""

@@ -23,7 +23,7 @@ _ROWS_AT_A_TIME = 8192
 
 
 def choose_pairs(
-    values: NDArray[np.floating], *, limit: int | None = 512, correlation: Correlation = "spearman"
+    values: NDArray[np.floating], *, limit: int | None, correlation: Correlation
 ) -> NDArray[np.int64]:
     """Choose the pairs of series that each feed one embedded series.
 
@@ -53,10 +53,10 @@ def choose_pairs(
     Examples
     --------
     >>> t = np.arange(50.0)
-    >>> choose_pairs(np.column_stack([t, -(t**3), t % 7, t % 5]), limit=2)
+    >>> choose_pairs(np.column_stack([t, -(t**3), t % 7, t % 5]), limit=2, correlation="spearman")
     array([[0, 1],
            [0, 3]])
-    >>> choose_pairs(np.zeros((5, 1))).shape
+    >>> choose_pairs(np.zeros((5, 1)), limit=None, correlation="spearman").shape
     (16, 2)
     """
     d = values.shape[1]
@@ -73,9 +73,7 @@ def choose_pairs(
     return np.tile(pairs, (copies, 1)) if copies > 1 else pairs[:limit]
 
 
-def correlations(
-    values: NDArray[np.floating], *, kind: Correlation = "spearman"
-) -> NDArray[np.float64]:
+def correlations(values: NDArray[np.floating], *, kind: Correlation) -> NDArray[np.float64]:
     """Correlation matrix of the columns, with 0 where it is undefined.
 
     Parameters
@@ -92,7 +90,7 @@ def correlations(
     Examples
     --------
     >>> t = np.arange(9.0)
-    >>> correlations(np.column_stack([t, t**3, np.ones(9)])).round(6)
+    >>> correlations(np.column_stack([t, t**3, np.ones(9)]), kind="spearman").round(6)
     array([[1., 1., 0.],
            [1., 1., 0.],
            [0., 0., 0.]])

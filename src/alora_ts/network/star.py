@@ -62,7 +62,7 @@ def star_terms(network: ALoRaT, windows: Tensor) -> Iterator[StarTerm]:
     >>> from alora_ts.network import Architecture
     >>> _ = torch.manual_seed(0)
     >>> pairs = torch.combinations(torch.arange(4))
-    >>> network = ALoRaT(pairs, variables=4, architecture=Architecture(window=6, heads=1))
+    >>> network = ALoRaT(pairs, variables=4, window=6, architecture=Architecture(heads=1))
     >>> len(list(star_terms(network, torch.randn(1, 6, 4))))
     8
     """

@@ -69,9 +69,10 @@ def render_report(
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from alora_ts import ALoRa
+    >>> from alora_ts import ALoRa, Architecture
     >>> normal = np.random.default_rng(0).standard_normal((200, 3))
-    >>> found = ALoRa(window=10, layers=1, heads=1, epochs=1).fit(normal).diagnose(normal)
+    >>> model = ALoRa(window=10, architecture=Architecture(layers=1, heads=1), epochs=1)
+    >>> found = model.fit(normal).diagnose(normal)
     >>> page = render_report(found, Path(tempfile.mkdtemp()) / "report.html", title="Pump 2")
     >>> "<title>Pump 2</title>" in page.read_text(encoding="utf-8")
     True

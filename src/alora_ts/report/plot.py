@@ -50,9 +50,10 @@ def plot_diagnosis(diagnosis: Diagnosis, *, incident: int | None = None) -> Figu
 
     Examples
     --------
-    >>> from alora_ts import ALoRa
+    >>> from alora_ts import ALoRa, Architecture
     >>> normal = np.random.default_rng(0).standard_normal((200, 3))
-    >>> found = ALoRa(window=10, layers=1, heads=1, epochs=1).fit(normal).diagnose(normal)
+    >>> model = ALoRa(window=10, architecture=Architecture(layers=1, heads=1), epochs=1)
+    >>> found = model.fit(normal).diagnose(normal)
     >>> plot_diagnosis(found).axes[0].get_title(loc="left")
     'score, in times of the alarm level'
     """

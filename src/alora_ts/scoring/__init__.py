@@ -1,11 +1,12 @@
 """From a trained network to scores: rank, error, calibration; batch and stream."""
 
-from alora_ts.scoring.calibration import Calibration, CalibrationOptions, calibrate
+from alora_ts.scoring.calibration import AlarmOptions, Calibration, CalibrationOptions, calibrate
 from alora_ts.scoring.evidence import Evidence, gather_evidence, walk
 from alora_ts.scoring.rules import ScoreRule
 from alora_ts.scoring.threshold import Threshold, choose_threshold
 
 __all__ = [
+    "AlarmOptions",
     "Calibration",
     "CalibrationOptions",
     "Evidence",

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from alora_ts.data.windows import plan_windows
 from alora_ts.errors import AloraError
 from alora_ts.fast.engine import Engine
+from alora_ts.params import Options
 from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshold
 
-__all__ = ["Calibration", "CalibrationOptions", "calibrate", "choose_windows"]
+__all__ = ["AlarmOptions", "Calibration", "CalibrationOptions", "calibrate", "choose_windows"]
 
 _ROWS_EACH = 6000
 """Rows looked at of the training rows, spread over all of them, and of the held-back rows."""
@@ -26,19 +27,47 @@ _ROWS_EACH = 6000
 _LEAST_SQUARE = 1e-8
 
 
-@dataclass(frozen=True, kw_only=True)
-class CalibrationOptions:
-    """How scores are calibrated. See :class:`alora_ts.ALoRa` for the meaning of each."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CalibrationOptions(Options):
+    """How residuals and rank are measured against normal rows.
 
-    scoring: Scoring = "refined"
+    Attributes
+    ----------
+    cap : float
+        Most that one variable adds to a refined score at one moment, in multiples of its normal
+        squared error.
+    smoothing : int
+        Rows over which a refined score is averaged, looking back.
+    rank_rule : {"quantile", "max-4th", "max-5th"}
+        How h1 is chosen.
+    rank_level : float or None
+        h1 itself, such as a published one; None chooses it by ``rank_rule``.
+
+    Examples
+    --------
+    >>> CalibrationOptions.paper()
+    CalibrationOptions(rank_rule='max-4th')
+    """
+
     cap: float = 1000.0
     smoothing: int = 2
     rank_rule: RankRule = "quantile"
     rank_level: float | None = None
-    threshold: ThresholdRule = "tail"
-    alarm_share: float = 2e-2
-    alarms_per_day: float = 1.0
-    drift_memory: int = 2000
+
+    @classmethod
+    def paper(cls) -> CalibrationOptions:
+        """The paper's h1: above the largest fourth singular value of normal windows."""
+        return cls(rank_rule="max-4th")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmOptions:
+    """When a score alarms. See :class:`alora_ts.ALoRa` for each."""
+
+    threshold: ThresholdRule
+    alarm_share: float
+    alarms_per_day: float
+    drift_memory: int
 
 
 @dataclass(frozen=True)
@@ -105,7 +134,9 @@ def calibrate(
     *,
     held_back_from: int,
     window: int,
+    scoring: Scoring,
     options: CalibrationOptions,
+    alarms: AlarmOptions,
     rows_per_day: float | None,
     report: Report,
 ) -> Calibration:
@@ -121,7 +152,10 @@ def calibrate(
         First row that training did not use; N when there is none.
     window : int
         T.
+    scoring : {"refined", "paper", "error"}
+        See :class:`~alora_ts.scoring.ScoreRule`.
     options : CalibrationOptions
+    alarms : AlarmOptions
     rows_per_day : float or None
         For the rule "alarms-per-day".
     report : callable
@@ -152,7 +186,7 @@ def calibrate(
         raise AloraError(f"rank_level={rank_level} must be a number above 0, or None")
     rank = (sigma > rank_level).sum(1)
     rule = ScoreRule(
-        scoring=options.scoring,
+        scoring=scoring,
         scale=_normal_squares(residual),
         cap=options.cap,
         smoothing=options.smoothing,
@@ -171,9 +205,9 @@ def calibrate(
     raw = np.concatenate([rule.moment(total[~held_back], rank[~held_back]), following])
     threshold = choose_threshold(
         raw,
-        rule=options.threshold,
-        alarm_share=options.alarm_share,
-        alarms_per_day=options.alarms_per_day,
+        rule=alarms.threshold,
+        alarm_share=alarms.alarm_share,
+        alarms_per_day=alarms.alarms_per_day,
         rows_per_day=rows_per_day,
     )
     return Calibration(
@@ -183,7 +217,7 @@ def calibrate(
         rows=len(plan.ends),
         held_back_rows=int(held_back.sum()),
         normal=summarise(raw),
-        drift_memory=options.drift_memory,
+        drift_memory=alarms.drift_memory,
     )
 
 

@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from alora_ts.errors import AloraError, nearest
 
-__all__ = ["Threshold", "ThresholdRule", "choose_threshold"]
+__all__ = ["ALARM_SHARE", "Threshold", "ThresholdRule", "choose_threshold"]
 
 ThresholdRule = Literal["tail", "quantile", "alarms-per-day"]
+
+ALARM_SHARE = 2e-2
+"""Share of normal rows that may alarm, where nobody says another."""
 
 _TAIL_SHARE = 0.05
 _COUNTABLE = 50
@@ -53,7 +56,7 @@ def choose_threshold(
     scores: NDArray[np.floating],
     *,
     rule: ThresholdRule = "tail",
-    alarm_share: float = 1e-3,
+    alarm_share: float = ALARM_SHARE,
     alarms_per_day: float = 1.0,
     rows_per_day: float | None = None,
 ) -> Threshold:

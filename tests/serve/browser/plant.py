@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from benchmarks.serve_programs import free_port
 
-from alora_ts import ALoRa
+from alora_ts import ALoRa, Architecture
 
 # One name looks like markup and must stay text, one has what separates names elsewhere.
 SIGNALS = ("inlet_flow", "pump_power", "pump_vibration", "tank_level <m>", "tank, hot & deep")
@@ -43,7 +43,13 @@ def fit_model(path: Path, *, seed: int = 0) -> Path:
     start = dt.datetime(2026, 1, 1)
     times = [start + at * STEP for at in range(1500)]
     columns = dict(zip(SIGNALS, measure(len(times), seed=0).T, strict=True))
-    model = ALoRa(window=8, layers=1, heads=1, epochs=2, epoch_windows=160, seed=seed)
+    model = ALoRa(
+        window=8,
+        architecture=Architecture(layers=1, heads=1),
+        epochs=2,
+        epoch_windows=160,
+        seed=seed,
+    )
     model.fit(pl.DataFrame({"time": times, **columns}))
     model.save(path)
     return path

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.serve_process import make_model, make_rows
 from benchmarks.serve_programs import Broker, free_port
 
+from alora_ts import Architecture
 from alora_ts.serve.http.app import create_app
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
@@ -88,7 +89,12 @@ def begun(hook: Hook) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_from_signals_to_the_pager(broker: Broker, tmp_path: Path) -> None:
     make_model(
-        tmp_path / "plant.alora", 3, window=6, layers=1, heads=2, epochs=1, epoch_windows=128
+        tmp_path / "plant.alora",
+        3,
+        window=6,
+        architecture=Architecture(layers=1, heads=2),
+        epochs=1,
+        epoch_windows=128,
     )
     rows = make_rows(3000, 3, seed=99)[150:270]
     rows[90:100, 1] += 25.0

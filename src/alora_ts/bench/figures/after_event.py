@@ -137,7 +137,7 @@ def measure(workshop: Workshop) -> AfterEvent:
     """
     data, falls, window = workshop.data, {}, 0
     for padding in _PADDINGS:
-        model = workshop.fitted(padding=padding)
+        model = workshop.fitted(architecture__padding=padding)
         window = model.window
         rank = model.diagnose(data.test, segments=data.test_segments, progress=False).rank
         falls[padding] = follow_falls(rank, data.label, data.test_segments, window)

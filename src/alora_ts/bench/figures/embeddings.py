@@ -86,7 +86,7 @@ def measure(workshop: Workshop) -> Embeddings:
         )
     data, errors = workshop.data, {}
     for case, embedding in _CASES.items():
-        found = workshop.fitted(embedding=embedding).diagnose(
+        found = workshop.fitted(architecture__embedding=embedding).diagnose(
             data.test, segments=data.test_segments, progress=False
         )
         normal = ~data.label & ~found.warm_up

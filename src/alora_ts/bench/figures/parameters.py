@@ -72,7 +72,7 @@ def count_weights(variables: int, *, embedding: str) -> tuple[int, int]:
     # Nothing is allocated there: only the shapes matter.
     with torch.device("meta"):
         pairs = torch.zeros(width, 2, dtype=torch.long)
-        network = ALoRaT(pairs, variables=variables, architecture=shape)
+        network = ALoRaT(pairs, variables=variables, window=20, architecture=shape)
     return (
         sum(weight.numel() for weight in network.parameters()),
         sum(weight.numel() for weight in network.embed.parameters()),

@@ -75,7 +75,7 @@ def measure(workshop: Workshop) -> RankLayers:
             raise MissingMaterialError(
                 f"{workshop.place} has no {kind} test window; choose another --entity"
             )
-    models = (workshop.fitted(low_rank_weight=0.0), workshop.fitted())
+    models = (workshop.fitted(training__low_rank_weight=0.0), workshop.fitted())
     level = models[1].model_.calibration.rank_level
     ranks = {
         kind: [

@@ -83,7 +83,7 @@ def measure(workshop: Workshop) -> RankLevel:
         last[:, 3],
         last[:, 4],
         model.model_.calibration.rank_level,
-        model.rank_rule,
+        model.calibration.rank_rule,
         PUBLISHED.get(data.name),
     )
 

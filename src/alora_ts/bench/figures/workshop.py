@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts import datasets
-from alora_ts.bench.contestant import ALORA, ALORA_PRESETS, check_method
+from alora_ts.bench.contestant import ALORA, alora_preset, check_method
 from alora_ts.bench.entities import SYNTHETIC, open_entity
 from alora_ts.bench.record import Record, read_records
 from alora_ts.data.windows import window_ends
@@ -99,7 +99,7 @@ class Workshop:
         self.root = root
         self.asked_place = place
         self.report = report
-        self.parameters: dict[str, Any] = {**ALORA_PRESETS[preset], **(parameters or {})}
+        self.parameters: dict[str, Any] = {**alora_preset(preset), **(parameters or {})}
         self._folders = tuple(results)
         self._fits: dict[str, ALoRa] = {}
 
@@ -133,8 +133,7 @@ class Workshop:
 
     def fitted(self, **changes: Any) -> ALoRa:
         """A model of :attr:`data`, with changes against the preset; made once."""
-        parameters = {**self.parameters, **changes}
-        key = repr(sorted(parameters.items()))
+        key = repr(ALoRa().set_params(**{**self.parameters, **changes}))
         if key not in self._fits:
             said = ", ".join(f"{name}={value}" for name, value in changes.items()) or self.place
             self._fits[key] = self.fit(

@@ -10,7 +10,7 @@ from alora_ts.bench.tables.table import Cell, Row, Table
 __all__ = ["embedding"]
 
 _SIZES = (10, 20, 40, 50, 100, 200)
-_PAIRS = 512
+_PAIRS, _WIDTH = 512, 3
 
 
 def embedding() -> list[Table]:
@@ -23,7 +23,7 @@ def embedding() -> list[Table]:
     """
     import torch
 
-    from alora_ts.network.embedding import DenseEmbedding, PairEmbedding
+    from alora_ts.network.embedding import DenseEmbedding, Kernel, PairEmbedding
 
     def count(module: torch.nn.Module) -> int:
         return sum(weight.numel() for weight in module.parameters())
@@ -31,17 +31,26 @@ def embedding() -> list[Table]:
     rows = []
     for size in _SIZES:
         pairs = torch.zeros(min(comb(size, 2), _PAIRS), 2)
+
+        def light(kernel: Kernel, pairs: torch.Tensor = pairs, size: int = size) -> int:
+            return count(
+                PairEmbedding(
+                    pairs, variables=size, kernel=kernel, width=_WIDTH, padding="circular"
+                )
+            )
+
         ours = {
-            "standard": count(DenseEmbedding(variables=size, embedded=_PAIRS)),
-            "light": count(PairEmbedding(pairs, variables=size)),
+            "standard": count(
+                DenseEmbedding(variables=size, embedded=_PAIRS, width=_WIDTH, padding="circular")
+            ),
+            "light": light("average"),
         }
         cells = []
         for name, value in ours.items():
             theirs = published("embedding", "any", str(size), name)
             cells.append(Cell(value=value, digits=0))
             cells.append(Cell() if theirs is None else Cell(value=theirs.value, digits=0))
-        learned = count(PairEmbedding(pairs, variables=size, kernel="learned"))
-        rows.append(Row(str(size), (*cells, Cell(value=learned, digits=0))))
+        rows.append(Row(str(size), (*cells, Cell(value=light("learned"), digits=0))))
     return [
         Table(
             "embedding",

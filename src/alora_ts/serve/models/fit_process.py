@@ -38,7 +38,7 @@ class FitOrder:
         All the source has.
     start, end : int
     parameters : dict
-        Of the new model.
+        Of the new model, as :meth:`~alora_ts.ALoRa.plain_params` gives them.
     active : bytes
         The file of the model to compare with.
     recent : int
@@ -96,7 +96,7 @@ def _fit(order: FitOrder, pipe: Pipe) -> tuple[bytes, dict[str, Any]]:
             ("progress", step.done / max(step.total, 1), f"{step.task} {step.done}/{step.total}")
         )
 
-    model = ALoRa(**order.parameters)
+    model = ALoRa.from_params(order.parameters)
     model.fit(_frame(train, order.variables, chosen), time=time_name(chosen), progress=report)
     with tempfile.TemporaryDirectory(prefix="alora-fit-") as folder:
         file = model.save(Path(folder) / "model.alora").read_bytes()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from alora_ts.errors import AloraError, nearest
+from alora_ts.errors import AloraError
 from alora_ts.serve.models.fit_process import FitOrder, run_fit
 from alora_ts.serve.operate.events import News
 from alora_ts.serve.problems import ConflictError, NotFoundError
@@ -54,10 +54,7 @@ class Fits:
         ``settings`` change the parameters, which are otherwise those of the active model.
         """
         active = self._service.models.get(source.model_id)
-        parameters = active.get_params()
-        for setting in settings:
-            if setting not in parameters:
-                raise AloraError(f"unknown setting {setting!r}{nearest(setting, parameters)}")
+        wanted = active.clone().set_params(**{**settings, "threads": 1})
         if end <= start:
             raise AloraError("`end` must lie after `start`")
         if len(self._running) >= _WAITING:
@@ -86,7 +83,7 @@ class Fits:
             variables=source.variables,
             start=start,
             end=end,
-            parameters={**parameters, **settings, "threads": 1},
+            parameters=wanted.plain_params(),
             active=file or b"",
             recent=self._service.settings.drift_rows,
         )
