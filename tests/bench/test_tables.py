@@ -11,23 +11,23 @@ from alora_ts.bench.record import Measurement, Record
 from alora_ts.bench.tables.by_method import place_of
 from alora_ts.bench.tables.catalogue import TABLES, build_tables
 from alora_ts.bench.tables.contenders import Arena, arenas
-from alora_ts.bench.tables.table import Cell, Row, Table, mark_best
+from alora_ts.bench.tables.table import Cell, ResultTable, Row, mark_best
 from alora_ts.errors import AloraError
 from tests.bench.records import HONEST, MACHINES, invented, tournament
 
 F1 = "best threshold / affiliation F1"
 
 
-def one_table(records: list[Record], name: str) -> Table:
+def one_table(records: list[Record], name: str) -> ResultTable:
     (table,) = build_tables(records, name)
     return table
 
 
-def row(table: Table, name: str) -> Row:
+def row(table: ResultTable, name: str) -> Row:
     return next(one for one in table.rows if one.name == name)
 
 
-def cell(table: Table, name: str, column: str) -> Cell:
+def cell(table: ResultTable, name: str, column: str) -> Cell:
     return row(table, name).cells[table.columns.index(column) - 1]
 
 

@@ -15,10 +15,10 @@ from alora_ts.bench.tables.as_latex import as_latex
 from alora_ts.bench.tables.as_markdown import as_markdown
 from alora_ts.bench.tables.as_terminal import as_terminal
 from alora_ts.bench.tables.catalogue import build_tables
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 from tests.bench.records import tournament
 
-HOSTILE = Table(
+HOSTILE = ResultTable(
     "odd",
     "50 % of <b>a_b</b> & c",
     ("method", "F1 | x", "n"),
@@ -38,7 +38,7 @@ HOSTILE = Table(
     ),
     ("A note with 5 % and <script>.",),
 )
-EMPTY = Table("empty", "Nothing", ("method",), ())
+EMPTY = ResultTable("empty", "Nothing", ("method",), ())
 
 
 class _Cells(HTMLParser):
@@ -121,7 +121,7 @@ def test_narrow_terminals_lose_nothing() -> None:
         assert all(cell.text in begun for cell in row.cells)
 
 
-def _in_terminal(table: Table) -> Group:
+def _in_terminal(table: ResultTable) -> Group:
     return as_terminal(table, width=80)
 
 

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from alora_ts.datasets.interpretation import read_interpretation
 from alora_ts.datasets.reading import read_array, read_labels, read_matrix
-from alora_ts.datasets.tables import Table, hold_last, parse_times, read_table
+from alora_ts.datasets.tables import CsvTable, hold_last, parse_times, read_table
 from alora_ts.errors import DataError
 from tests.datasets import naive_rows
 
@@ -185,7 +185,7 @@ def test_bad_times_are_named(tmp_path: Path) -> None:
     )
 )
 def test_hold_last_fills_like_a_loop(values: Any) -> None:
-    table = Table(Path("t.csv"), tuple("abc"[: values.shape[1]]), values, {}, 2)
+    table = CsvTable(Path("t.csv"), tuple("abc"[: values.shape[1]]), values, {}, 2)
     if not np.isfinite(values).any(axis=0).all():
         with pytest.raises(DataError, match="no value at all"):
             hold_last(table)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from alora_ts.bench.tables.table import Table
+    from alora_ts.bench.tables.table import ResultTable
 
 
 class Format(StrEnum):
@@ -113,7 +113,7 @@ def _by_ending(out: Path | None) -> str:
     return _ENDINGS[out.suffix]
 
 
-def _print(built: list[Table], kind: str) -> None:
+def _print(built: list[ResultTable], kind: str) -> None:
     if kind != "terminal":
         typer.echo(_joined(built, kind), nl=False)
         return
@@ -128,11 +128,11 @@ def _print(built: list[Table], kind: str) -> None:
         console.print(as_terminal(one, width=console.width))
 
 
-def _joined(built: list[Table], kind: str) -> str:
+def _joined(built: list[ResultTable], kind: str) -> str:
     return "\n".join(_text(one, kind) for one in built)
 
 
-def _text(one: Table, kind: str) -> str:
+def _text(one: ResultTable, kind: str) -> str:
     from alora_ts.bench.tables.as_csv import as_csv
     from alora_ts.bench.tables.as_html import as_html
     from alora_ts.bench.tables.as_latex import as_latex
@@ -151,7 +151,7 @@ def _text(one: Table, kind: str) -> str:
     return written[kind](one)
 
 
-def _write_each(built: list[Table], kind: str, folder: Path) -> None:
+def _write_each(built: list[ResultTable], kind: str, folder: Path) -> None:
     import re
 
     from alora_ts.errors import AloraError

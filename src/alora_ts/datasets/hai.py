@@ -20,7 +20,7 @@ from alora_ts.datasets.family import Family, Official, Request
 from alora_ts.datasets.hai_attacks import ATTACKS_21_03, COLUMNS_21_03
 from alora_ts.datasets.hai_files import FILES
 from alora_ts.datasets.reading import as_labels
-from alora_ts.datasets.tables import Table, hold_last, parse_times, read_table
+from alora_ts.datasets.tables import CsvTable, hold_last, parse_times, read_table
 from alora_ts.errors import DataError
 
 __all__ = ["FAMILIES"]
@@ -89,7 +89,7 @@ def _files(folder: Path, part: str) -> list[Path]:
     return [found[number] for number in sorted(found)]
 
 
-def _label(table: Table) -> NDArray[np.bool_]:
+def _label(table: CsvTable) -> NDArray[np.bool_]:
     source = table
     beside = table.path.with_name(table.path.name.replace("hai-test", "label-test"))
     if not any(name in table.text for name in _LABELS):
@@ -108,7 +108,7 @@ def _label(table: Table) -> NDArray[np.bool_]:
 
 
 def _stretch(
-    tables: list[Table], label: NDArray[np.bool_], attacked: tuple[str, ...], raw: bool
+    tables: list[CsvTable], label: NDArray[np.bool_], attacked: tuple[str, ...], raw: bool
 ) -> Stretch:
     timestamps = np.concatenate([parse_times(table, _TIMES, _FORMATS) for table in tables])
     file = np.repeat(np.arange(len(tables)), [len(table.values) for table in tables])

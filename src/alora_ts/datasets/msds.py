@@ -16,7 +16,7 @@ from alora_ts.datasets.dataset import Dataset, matrix_segments
 from alora_ts.datasets.family import Family, Official, Request, one_series
 from alora_ts.datasets.reading import need_file, read_array
 from alora_ts.datasets.remote import RemoteFile
-from alora_ts.datasets.tables import Table, hold_last, parse_times, read_table
+from alora_ts.datasets.tables import CsvTable, hold_last, parse_times, read_table
 from alora_ts.errors import DataError
 
 __all__ = ["FAMILY"]
@@ -68,7 +68,7 @@ def _read(request: Request) -> Dataset:
     )
 
 
-def _numbers(path: Path) -> Table:
+def _numbers(path: Path) -> CsvTable:
     """Read a CSV as pandas wrote it: perhaps with row names, perhaps with repeated headings."""
     try:
         frame = pl.read_csv(need_file(path), infer_schema_length=None)
@@ -78,7 +78,7 @@ def _numbers(path: Path) -> Table:
         raise DataError(
             f"{path} is not a table of numbers ({error}); fetch or copy it again"
         ) from None
-    return Table(path, tuple(frame.columns), np.ascontiguousarray(values), {}, 2)
+    return CsvTable(path, tuple(frame.columns), np.ascontiguousarray(values), {}, 2)
 
 
 def _truth(values: NDArray[np.float32], path: Path) -> NDArray[np.bool_]:
@@ -125,7 +125,7 @@ def _halves(request: Request) -> _Halves:
     return joined.values[start:half], joined.values[half:], (times[start:half], times[half:])
 
 
-def _join(tables: list[Table]) -> Table:
+def _join(tables: list[CsvTable]) -> CsvTable:
     """Join the nodes on the clock, with the mean of the rows that share a second.
 
     The preparation behind the label matrix cuts each node at the common end by positions counted
@@ -167,7 +167,7 @@ def _join(tables: list[Table]) -> Table:
             f"the nodes' files beside {tables[0].path} share {len(joined)} seconds; they do not "
             "belong together, fetch or copy them again"
         )
-    return Table(
+    return CsvTable(
         path=tables[0].path.parent,
         variables=_VARIABLES,
         values=joined.select(_VARIABLES).to_numpy().astype(np.float32),

@@ -9,7 +9,7 @@ from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.family import Family, Official, Request
 from alora_ts.datasets.reading import as_labels
 from alora_ts.datasets.remote import RemoteFile
-from alora_ts.datasets.tables import Table, hold_last, read_table
+from alora_ts.datasets.tables import CsvTable, hold_last, read_table
 from alora_ts.errors import DataError
 
 __all__ = ["FAMILY"]
@@ -49,7 +49,7 @@ def _read(request: Request) -> Dataset:
     )
 
 
-def _minutes(table: Table) -> NDArray[np.float64]:
+def _minutes(table: CsvTable) -> NDArray[np.float64]:
     minutes = table.text[_MINUTES].cast(float, strict=False)
     odd = minutes.is_null() | (minutes.diff().fill_null(1.0) <= 0)
     if odd.any():

@@ -12,7 +12,7 @@ from alora_ts.datasets.blocks import Stretch, block_means, split_at_gaps
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.family import Family, Official, Request, one_series
 from alora_ts.datasets.swat_attacks import ATTACKS
-from alora_ts.datasets.tables import Table, hold_last, parse_times, read_table
+from alora_ts.datasets.tables import CsvTable, hold_last, parse_times, read_table
 from alora_ts.errors import DataError
 
 __all__ = ["FAMILY"]
@@ -76,7 +76,7 @@ def _file(folder: Path, patterns: tuple[str, ...]) -> Path:
     )
 
 
-def _stretch(table: Table, raw: bool) -> Stretch:
+def _stretch(table: CsvTable, raw: bool) -> Stretch:
     timestamps = parse_times(table, ("timestamp",), _FORMATS)
     longest = np.timedelta64(_MINUTE, "s")
     label = _labels(table)
@@ -91,7 +91,7 @@ def _stretch(table: Table, raw: bool) -> Stretch:
     return stretch if raw else block_means(stretch, seconds=_MINUTE)
 
 
-def _labels(table: Table) -> NDArray[np.bool_]:
+def _labels(table: CsvTable) -> NDArray[np.bool_]:
     if _LABEL not in table.text:
         raise DataError(
             f"{table.path} has no column Normal/Attack; is this SWaT A1 & A2 of December 2015?"

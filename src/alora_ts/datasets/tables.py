@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from alora_ts.datasets.reading import need_file
 from alora_ts.errors import DataError
 
-__all__ = ["Table", "hold_last", "parse_times", "read_table"]
+__all__ = ["CsvTable", "hold_last", "parse_times", "read_table"]
 
 # Enough for headings, header and some rows of the widest table.
 _TOP = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CsvTable:
     """A CSV file as numbers and text.
 
     Attributes
@@ -45,7 +45,7 @@ class Table:
     first_line: int
 
 
-def read_table(path: Path, *, is_text: Callable[[str], bool]) -> Table:
+def read_table(path: Path, *, is_text: Callable[[str], bool]) -> CsvTable:
     r"""Read a CSV file, gzipped or not, with commas or semicolons, and headings above the header.
 
     Parameters
@@ -57,7 +57,7 @@ def read_table(path: Path, *, is_text: Callable[[str], bool]) -> Table:
 
     Returns
     -------
-    Table
+    CsvTable
 
     Raises
     ------
@@ -103,7 +103,7 @@ def read_table(path: Path, *, is_text: Callable[[str], bool]) -> Table:
             error=error,
         ) from None
     numeric = [name for name in names if name not in text]
-    return Table(
+    return CsvTable(
         path,
         tuple(numeric),
         np.ascontiguousarray(frame.select(numeric).to_numpy(), dtype=np.float32),
@@ -175,13 +175,13 @@ def _bad_cell(
 
 
 def parse_times(
-    table: Table, names: Sequence[str], formats: Sequence[str]
+    table: CsvTable, names: Sequence[str], formats: Sequence[str]
 ) -> NDArray[np.datetime64]:
     """Return the time column as datetime64[us], which must not go back.
 
     Parameters
     ----------
-    table : Table
+    table : CsvTable
     names : sequence of str
         Names the time column may have, in lower case.
     formats : sequence of str
@@ -225,13 +225,13 @@ def parse_times(
     return stamps
 
 
-def hold_last(table: Table) -> NDArray[np.float32]:
+def hold_last(table: CsvTable) -> NDArray[np.float32]:
     """Fill missing cells with the last value before them, or the first after them at the start.
 
     Examples
     --------
     >>> values = np.array([[np.nan], [2.0], [np.nan]], dtype=np.float32)
-    >>> hold_last(Table(Path("t.csv"), ("a",), values, {}, 2)).ravel().tolist()
+    >>> hold_last(CsvTable(Path("t.csv"), ("a",), values, {}, 2)).ravel().tolist()
     [2.0, 2.0, 2.0]
     """
     known = np.isfinite(table.values)

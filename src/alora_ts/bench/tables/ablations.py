@@ -12,7 +12,7 @@ from alora_ts.bench.tables.contenders import Arena, Contender, cases, natural
 from alora_ts.bench.tables.cost import COSTS
 from alora_ts.bench.tables.detection import BEST_F1, GIVEN_F1
 from alora_ts.bench.tables.summary import cost_of, detected, located
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 
 __all__ = ["ablations"]
 
@@ -39,7 +39,7 @@ _METRICS = (
 _EMBEDDING = Metric(title="embedding weights", read=cost_of("embedding"), digits=0, better=None)
 
 
-def ablations(records: Iterable[Record]) -> list[Table]:
+def ablations(records: Iterable[Record]) -> list[ResultTable]:
     """A row for each case; a table for each plan, study and dataset."""
     found = []
     for (_, study, _), arena in _in_order(cases(records)).items():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 
-from alora_ts.bench.tables.table import DASH, Cell, Table
+from alora_ts.bench.tables.table import DASH, Cell, ResultTable
 
 __all__ = ["as_csv"]
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: ResultTable) -> str:
     r"""Write a table as CSV, its title and notes left out.
 
     A column with deviations, intervals or partial coverage is followed by columns for them.
@@ -19,7 +19,7 @@ def as_csv(table: Table) -> str:
     --------
     >>> from alora_ts.bench.tables.table import Row
     >>> cells = (Cell(value=0.8125, deviation=0.01),)
-    >>> as_csv(Table("detection", "t", ("method", "F1"), (Row("KNN", cells),)))
+    >>> as_csv(ResultTable("detection", "t", ("method", "F1"), (Row("KNN", cells),)))
     'method,F1,F1 std\nKNN,0.8125,0.01\n'
     """
     out = io.StringIO()
@@ -37,7 +37,7 @@ def as_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def _parts(table: Table, number: int) -> list[str]:
+def _parts(table: ResultTable, number: int) -> list[str]:
     cells = table.column(number)
     found = [""]
     if any(cell.deviation is not None for cell in cells):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["as_html"]
 
@@ -26,12 +26,13 @@ vertical-align:bottom}
 </style>"""
 
 
-def as_html(table: Table) -> str:
+def as_html(table: ResultTable) -> str:
     """Write a table as one ``figure`` element with the style it needs; nothing is loaded.
 
     Examples
     --------
-    >>> table = Table("detection", "A & B", ("method", "F1"), (Row("KNN", (Cell(value=0.5),)),))
+    >>> row = Row("KNN", (Cell(value=0.5),))
+    >>> table = ResultTable("detection", "A & B", ("method", "F1"), (row,))
     >>> "<caption>A &amp; B</caption>" in as_html(table)
     True
     """

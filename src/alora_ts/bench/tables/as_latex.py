@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["as_latex"]
 
@@ -37,12 +37,13 @@ _CHARACTERS = {
 _MARKS = {"best": r"\textbf", "second": r"\underline"}
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: ResultTable) -> str:
     r"""Write a table as a ``table`` environment; it needs the package booktabs.
 
     Examples
     --------
-    >>> table = Table("detection", "A & B", ("method", "F1"), (Row("KNN", (Cell(value=0.5),)),))
+    >>> row = Row("KNN", (Cell(value=0.5),))
+    >>> table = ResultTable("detection", "A & B", ("method", "F1"), (row,))
     >>> print(as_latex(table))
     \begin{table}
     \centering

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from alora_ts.bench.tables.table import Cell, Table
+from alora_ts.bench.tables.table import Cell, ResultTable
 
 __all__ = ["as_markdown"]
 
 _MARKS = {"best": "**", "second": "*"}
 
 
-def as_markdown(table: Table, *, level: int = 3) -> str:
+def as_markdown(table: ResultTable, *, level: int = 3) -> str:
     r"""Write a table as Markdown: a heading, the table and its notes.
 
     Parameters
     ----------
-    table : Table
+    table : ResultTable
     level : int
         Of the heading.
 
     Examples
     --------
     >>> from alora_ts.bench.tables.table import Row
-    >>> table = Table("detection", "Title", ("method", "F1"), (Row("KNN", (Cell(value=0.5),)),))
+    >>> row = Row("KNN", (Cell(value=0.5),))
+    >>> table = ResultTable("detection", "Title", ("method", "F1"), (row,))
     >>> print(as_markdown(table))
     ### Title
     <BLANKLINE>

@@ -7,7 +7,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 
 __all__ = ["as_terminal"]
 
@@ -15,19 +15,20 @@ _STYLES = {"best": "bold green", "second": "underline"}
 _GAP = 2
 
 
-def as_terminal(table: Table, *, width: int) -> Group:
+def as_terminal(table: ResultTable, *, width: int) -> Group:
     """Make a table that rich can print; no number is ever cut off.
 
     Parameters
     ----------
-    table : Table
+    table : ResultTable
     width : int
         Of the terminal. A wider table continues below, its rows' names repeated.
 
     Examples
     --------
     >>> from alora_ts.bench.tables.table import Cell, Row
-    >>> table = Table("detection", "Title", ("method", "F1"), (Row("KNN", (Cell(value=0.5),)),))
+    >>> row = Row("KNN", (Cell(value=0.5),))
+    >>> table = ResultTable("detection", "Title", ("method", "F1"), (row,))
     >>> len(as_terminal(table, width=80).renderables)
     3
     """
@@ -49,7 +50,7 @@ def as_terminal(table: Table, *, width: int) -> Group:
     )
 
 
-def _width(table: Table, number: int) -> int:
+def _width(table: ResultTable, number: int) -> int:
     """What a column needs: its longest cell, or its heading broken between words."""
     if number == 0:
         cells = [table.columns[0], *(row.name for row in table.rows)]
@@ -58,7 +59,7 @@ def _width(table: Table, number: int) -> int:
     return max(cell_len(text) for text in cells)
 
 
-def _grid(table: Table, numbers: list[int], widths: list[int]) -> RichTable:
+def _grid(table: ResultTable, numbers: list[int], widths: list[int]) -> RichTable:
     grid = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for number in numbers:
         grid.add_column(

@@ -9,7 +9,7 @@ from alora_ts.bench.published import published, remarks
 from alora_ts.bench.tables.contenders import Arena, Contender
 from alora_ts.bench.tables.notes import gaps, missing_yardsticks, scope
 from alora_ts.bench.tables.summary import Read, summarize
-from alora_ts.bench.tables.table import DASH, Better, Cell, Row, Table, mark_best
+from alora_ts.bench.tables.table import DASH, Better, Cell, ResultTable, Row, mark_best
 
 __all__ = ["Metric", "method_table", "place_of"]
 
@@ -57,7 +57,7 @@ def method_table(
     extra: Iterable[Row] = (),
     notes: Iterable[str] = (),
     needs_yardsticks: bool = True,
-) -> Table | None:
+) -> ResultTable | None:
     """Build a table, or None where no run has any of the numbers.
 
     Parameters
@@ -112,7 +112,7 @@ def method_table(
         *(remarks(published_as, arena.dataset) if published_as and shows_published else ()),
         *misprints,
     ]
-    return Table(name, title, (heading, *columns), (*above, *below), tuple(said))
+    return ResultTable(name, title, (heading, *columns), (*above, *below), tuple(said))
 
 
 def place_of(arena: Arena) -> str:

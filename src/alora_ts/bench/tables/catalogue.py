@@ -15,13 +15,13 @@ from alora_ts.bench.tables.entities import entities
 from alora_ts.bench.tables.localization import localization
 from alora_ts.bench.tables.range_aware import range_aware
 from alora_ts.bench.tables.significance import significance
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 from alora_ts.bench.tables.waiting import waiting
 from alora_ts.errors import AloraError, nearest
 
 __all__ = ["TABLES", "build_tables"]
 
-TABLES: dict[str, Callable[[list[Record]], list[Table]]] = {
+TABLES: dict[str, Callable[[list[Record]], list[ResultTable]]] = {
     "detection": detection,
     "range": range_aware,
     "localization": localization,
@@ -36,7 +36,7 @@ TABLES: dict[str, Callable[[list[Record]], list[Table]]] = {
 }
 
 
-def build_tables(records: Iterable[Record], name: str | None = None) -> list[Table]:
+def build_tables(records: Iterable[Record], name: str | None = None) -> list[ResultTable]:
     """Build the tables of one name, or all of them.
 
     Parameters
@@ -48,7 +48,7 @@ def build_tables(records: Iterable[Record], name: str | None = None) -> list[Tab
 
     Returns
     -------
-    list of Table
+    list of ResultTable
         Without those for which there are no numbers.
 
     Raises

@@ -8,7 +8,7 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.by_method import Metric, method_table, place_of
 from alora_ts.bench.tables.contenders import arenas
 from alora_ts.bench.tables.summary import cost_of
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 
 __all__ = ["COSTS", "cost"]
 
@@ -27,7 +27,7 @@ COSTS = (
 )
 
 
-def cost(records: Iterable[Record]) -> list[Table]:
+def cost(records: Iterable[Record]) -> list[ResultTable]:
     """Learned weights, seconds to fit, milliseconds to score a row, memory; by plan and dataset."""
     found = [
         method_table(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from alora_ts.bench.published import published, remarks
 from alora_ts.bench.record import Record
 from alora_ts.bench.tables.contenders import natural
-from alora_ts.bench.tables.table import DASH, Cell, Row, Table
+from alora_ts.bench.tables.table import DASH, Cell, ResultTable, Row
 
 __all__ = ["datasets"]
 
@@ -19,7 +19,7 @@ _COLUMNS = (
 )
 
 
-def datasets(records: Iterable[Record]) -> list[Table]:
+def datasets(records: Iterable[Record]) -> list[ResultTable]:
     """Sizes and shares of anomalies, all in all beside the paper's, and of every entity."""
     places: dict[str, dict[str | None, dict[str, float]]] = {}
     for record in records:
@@ -30,7 +30,7 @@ def datasets(records: Iterable[Record]) -> list[Table]:
     return [_whole(places), _apart(places)]
 
 
-def _whole(places: dict[str, dict[str | None, dict[str, float]]]) -> Table:
+def _whole(places: dict[str, dict[str | None, dict[str, float]]]) -> ResultTable:
     rows, notes = [], ["Rows and events are sums over the entities that were run."]
     for dataset, entities in places.items():
         parts = list(entities.values())
@@ -50,7 +50,7 @@ def _whole(places: dict[str, dict[str | None, dict[str, float]]]) -> Table:
         rows.append(Row(dataset, tuple(cells)))
         notes += remarks("datasets", dataset)
     headings = [name for title, _, _ in _COLUMNS for name in (title, f"{title}, published")]
-    return Table(
+    return ResultTable(
         "datasets",
         "Datasets",
         ("dataset", "entities", *headings, "events"),
@@ -59,7 +59,7 @@ def _whole(places: dict[str, dict[str | None, dict[str, float]]]) -> Table:
     )
 
 
-def _apart(places: dict[str, dict[str | None, dict[str, float]]]) -> Table:
+def _apart(places: dict[str, dict[str | None, dict[str, float]]]) -> ResultTable:
     rows = [
         Row(
             f"{dataset} {entity or DASH}",
@@ -71,7 +71,7 @@ def _apart(places: dict[str, dict[str | None, dict[str, float]]]) -> Table:
         for dataset, entities in places.items()
         for entity, part in sorted(entities.items(), key=lambda one: natural(one[0] or ""))
     ]
-    return Table(
+    return ResultTable(
         "datasets",
         "Entities",
         ("entity", *(title for title, _, _ in _COLUMNS), "events"),

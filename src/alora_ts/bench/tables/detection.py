@@ -8,7 +8,7 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.by_method import Metric, method_table, place_of
 from alora_ts.bench.tables.contenders import arenas
 from alora_ts.bench.tables.summary import detected
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 
 __all__ = ["BEST_F1", "GIVEN_F1", "detection"]
 
@@ -23,7 +23,7 @@ _METRICS = (
 )
 
 
-def detection(records: Iterable[Record]) -> list[Table]:
+def detection(records: Iterable[Record]) -> list[ResultTable]:
     """Affiliation precision, recall and F1, and AUC-PR; a table for each plan and dataset."""
     found = [
         method_table(

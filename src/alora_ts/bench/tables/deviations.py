@@ -10,7 +10,7 @@ from alora_ts.bench.tables.by_method import place_of
 from alora_ts.bench.tables.contenders import Contender, arenas
 from alora_ts.bench.tables.detection import BEST_F1, GIVEN_F1
 from alora_ts.bench.tables.summary import detected, located, summarize
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["deviations"]
 
@@ -35,7 +35,7 @@ _COLUMNS = (
 )
 
 
-def deviations(records: Iterable[Record]) -> list[Table]:
+def deviations(records: Iterable[Record]) -> list[ResultTable]:
     """Standard deviations over seeds of the means over entities; by plan and dataset."""
     found = []
     for arena in arenas(records):
@@ -58,7 +58,7 @@ def deviations(records: Iterable[Record]) -> list[Table]:
             continue
         once = [one.name for one in arena.contenders if _seeds(one) == 1]
         found.append(
-            Table(
+            ResultTable(
                 "deviations",
                 f"Standard deviations over seeds on {place_of(arena)}",
                 ("method", "seeds", *columns),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import comb
 
 from alora_ts.bench.published import published
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["embedding"]
 
@@ -13,7 +13,7 @@ _SIZES = (10, 20, 40, 50, 100, 200)
 _PAIRS, _WIDTH = 512, 3
 
 
-def embedding() -> list[Table]:
+def embedding() -> list[ResultTable]:
     """The paper's table of embedding parameters; it needs no runs.
 
     Examples
@@ -52,7 +52,7 @@ def embedding() -> list[Table]:
             cells.append(Cell() if theirs is None else Cell(value=theirs.value, digits=0))
         rows.append(Row(str(size), (*cells, Cell(value=light("learned"), digits=0))))
     return [
-        Table(
+        ResultTable(
             "embedding",
             "Weights of the embedding by the number of variables d",
             (

@@ -8,12 +8,12 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.contenders import Arena, arenas
 from alora_ts.bench.tables.significance import CRITERIA
 from alora_ts.bench.tables.summary import Read, summarize
-from alora_ts.bench.tables.table import Cell, Row, Table, mark_best
+from alora_ts.bench.tables.table import Cell, ResultTable, Row, mark_best
 
 __all__ = ["entities"]
 
 
-def entities(records: Iterable[Record]) -> list[Table]:
+def entities(records: Iterable[Record]) -> list[ResultTable]:
     """A row for each entity and a column for each method; a table for each metric and dataset."""
     found = []
     for arena in arenas(records):
@@ -26,7 +26,7 @@ def entities(records: Iterable[Record]) -> list[Table]:
     return found
 
 
-def _table(arena: Arena, title: str, read: Read) -> Table | None:
+def _table(arena: Arena, title: str, read: Read) -> ResultTable | None:
     columns = {
         one.name: summarize(one.records, read, arena.entities).entities for one in arena.contenders
     }
@@ -38,7 +38,7 @@ def _table(arena: Arena, title: str, read: Read) -> Table | None:
         cells = [Cell(value=values.get(entity)) for values in columns.values()]
         marked = mark_best(cells, [True] * len(cells), "more")
         rows.append(Row(str(entity), tuple(marked)))
-    return Table(
+    return ResultTable(
         "entities",
         f"{arena.dataset} by entity: {title}",
         ("entity", *columns),

@@ -10,7 +10,7 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.by_method import Metric, method_table, place_of
 from alora_ts.bench.tables.contenders import Arena, Contender, arenas
 from alora_ts.bench.tables.summary import located, summarize
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["localization"]
 
@@ -18,7 +18,7 @@ _KEYS = tuple(f"{name}@{percent}" for name in ("HR", "NDCG", "IPS") for percent 
 _METRICS = tuple(Metric(title=key, read=located(key), key=key) for key in _KEYS)
 
 
-def localization(records: Iterable[Record]) -> list[Table]:
+def localization(records: Iterable[Record]) -> list[ResultTable]:
     """HR, NDCG and IPS at 100 and 150 %; a table for each plan and dataset with such labels."""
     found = []
     for arena in arenas(records):

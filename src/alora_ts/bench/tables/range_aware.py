@@ -8,7 +8,7 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.by_method import Metric, method_table, place_of
 from alora_ts.bench.tables.contenders import arenas
 from alora_ts.bench.tables.summary import detected
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 
 __all__ = ["range_aware"]
 
@@ -21,7 +21,7 @@ _KEYS = {
 _METRICS = tuple(Metric(title=title, read=detected(key), key=key) for title, key in _KEYS.items())
 
 
-def range_aware(records: Iterable[Record]) -> list[Table]:
+def range_aware(records: Iterable[Record]) -> list[ResultTable]:
     """Range F1, VUS-ROC and VUS-PR; a table for each plan and dataset."""
     found = [
         method_table(

@@ -9,7 +9,7 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.contenders import Arena, arenas
 from alora_ts.bench.tables.detection import BEST_F1, GIVEN_F1
 from alora_ts.bench.tables.summary import Read, detected, located
-from alora_ts.bench.tables.table import Cell, Row, Table
+from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["CRITERIA", "significance", "verdict"]
 
@@ -23,7 +23,7 @@ CRITERIA: dict[str, Read] = {
 """What methods are compared by."""
 
 
-def significance(records: Iterable[Record]) -> list[Table]:
+def significance(records: Iterable[Record]) -> list[ResultTable]:
     """Ranks and tests over all entities of a plan; a table for each metric."""
     plans: dict[str, list[Arena]] = {}
     for arena in arenas(records):
@@ -55,7 +55,7 @@ def verdict(standing: Standing) -> str:
     return "ahead" if standing.lead.mean > 0 else "behind"
 
 
-def _table(plan: str, title: str, compared: Comparison) -> Table:
+def _table(plan: str, title: str, compared: Comparison) -> ResultTable:
     ours = compared.ours
     rows = []
     for one in compared.standings:
@@ -90,7 +90,7 @@ def _table(plan: str, title: str, compared: Comparison) -> Table:
         )
     if compared.incomplete:
         notes.append(f"Not compared, for lack of entities: {', '.join(compared.incomplete)}.")
-    return Table(
+    return ResultTable(
         "significance",
         f"Ranks by {title}",
         ("method", "average rank", "mean", f"{ours.name} minus it", "p", f"{ours.name} is"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["DASH", "Better", "Cell", "Mark", "Row", "Table", "mark_best"]
+__all__ = ["DASH", "Better", "Cell", "Mark", "ResultTable", "Row", "mark_best"]
 
 DASH = "–"
 Better = Literal["more", "less"]
@@ -78,7 +78,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A table.
 
     Attributes

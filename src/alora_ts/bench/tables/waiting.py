@@ -8,7 +8,7 @@ from alora_ts.bench.record import Record
 from alora_ts.bench.tables.by_method import Metric, method_table, place_of
 from alora_ts.bench.tables.contenders import arenas
 from alora_ts.bench.tables.summary import detected
-from alora_ts.bench.tables.table import Table
+from alora_ts.bench.tables.table import ResultTable
 
 __all__ = ["waiting"]
 
@@ -38,7 +38,7 @@ def _metrics() -> list[Metric]:
     return found
 
 
-def waiting(records: Iterable[Record]) -> list[Table]:
+def waiting(records: Iterable[Record]) -> list[ResultTable]:
     """Rows waited, events caught and the price in false alarms; by plan and dataset."""
     found = [
         method_table(
