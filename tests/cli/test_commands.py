@@ -140,6 +140,19 @@ def test_explain_lists_relations_of_a_variable(made: Path) -> None:
     assert "who influences whom" in invoke("explain", made / "plant.alora").out
 
 
+def test_explain_says_which_part_of_a_variables_influence_each_relation_is(made: Path) -> None:
+    listed = json.loads(invoke("explain", made / "plant.alora", "--json", "-n", "100").out)
+    relations = alora_ts.load(made / "plant.alora").contributions_
+    c = relations.reconstruction
+    for one in listed:
+        source, target = (relations.variables.index(one[end]) for end in ("source", "target"))
+        assert one["weight"] == pytest.approx(c[source, target])
+        assert one["relative"] == pytest.approx(c[source, target] / c[source].sum())
+    shown = invoke("explain", made / "plant.alora", "-n", "1").out
+    assert "part" in shown
+    assert f"{listed[0]['relative']:+.0%}" in shown
+
+
 def test_explain_suggests_the_variable_that_was_meant(made: Path) -> None:
     outcome = invoke("explain", made / "plant.alora", "--variable", "flaw")
     assert outcome.code == 1

@@ -21,6 +21,8 @@ def explain(
 ) -> None:
     """Say who influences whom: the strongest learned influences between variables.
 
+    Each with C_ij / Σ C_ik, its part of all that the first variable moves.
+
     Example: `alora-ts explain plant.alora --variable pump2_flow`
     """
     from rich.table import Table
@@ -38,11 +40,20 @@ def explain(
     if as_json:
         typer.echo(json.dumps([vars(relation) for relation in chosen], indent=2))
         return
-    table = Table(title="who influences whom", caption="in standard deviations of each variable")
-    for heading in ("a lasting change of", "moves the expectation of", "by"):
-        table.add_column(heading, justify="right" if heading == "by" else "left")
+    table = Table(
+        title="who influences whom",
+        caption="by: in standard deviations of each variable; part: of all the first one moves, "
+        "itself included",
+    )
+    for heading in ("a lasting change of", "moves the expectation of", "by", "part"):
+        table.add_column(heading, justify="right" if heading in ("by", "part") else "left")
     for relation in chosen:
-        table.add_row(relation.source, relation.target, f"{relation.weight:+.3f}")
+        table.add_row(
+            relation.source,
+            relation.target,
+            f"{relation.weight:+.3f}",
+            f"{relation.relative:+.0%}",
+        )
     console().print(table)
 
 

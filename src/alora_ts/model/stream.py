@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import plan_windows
+from alora_ts.data.hold import RowHold
 from alora_ts.diagnosis import Reading
 from alora_ts.errors import DataError
 from alora_ts.fast.rank import count_rank
@@ -67,7 +68,7 @@ class Stream:
         self._recent = np.zeros(model.calibration.rule.rows)
         self._blames = np.zeros((model.options.localization_memory, d))
         self._level = model.calibration.level()
-        self._last: NDArray[np.float64] | None = None
+        self._hold = RowHold(model.preparation.standardiser.center)
         self._last_time: np.datetime64 | float | None = None
         self._rows = 0
         self._seen = 0
@@ -116,13 +117,13 @@ class Stream:
         DataError
             When a row cannot be used; then none of them has been taken in.
         """
-        before = self._last, self._last_time, self._seen, self._rows
+        before = self._hold.last, self._last_time, self._seen, self._rows
         given: list[Any] = list(rows)
         moments = [None] * len(given) if times is None else list(times)
         try:
             taken = [self._take(row, time) for row, time in zip(given, moments, strict=True)]
         except DataError:
-            self._last, self._last_time, self._seen, self._rows = before
+            self._hold.last, self._last_time, self._seen, self._rows = before
             raise
         readings: list[Reading] = []
         while len(readings) < len(taken):
@@ -228,7 +229,7 @@ class Stream:
             gap = self._model.preparation.gap
             if gap is not None and passed > gap:
                 self._seen = 0
-                self._last = None
+                self._hold.restart()
         self._last_time = stamp
 
     def _scale(
@@ -249,15 +250,12 @@ class Stream:
         if values.shape != (len(names),):
             raise DataError(f"a row has {values.size} values where the model has {len(names)}")
         standardiser = self._model.preparation.standardiser
-        if not np.isfinite(values).all():
-            infinite = np.isinf(values)
-            if infinite.any():
-                raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
-            usual = standardiser.center if self._last is None else self._last
-            values = np.where(np.isnan(values), usual, values)
-        self._last = values
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
+        filled = self._hold.fill(values)
         scaled: NDArray[np.float32] = limit(
-            standardiser.apply(values[None]), self._model.input_limit
+            standardiser.apply(filled[None]), self._model.input_limit
         )[0]
         return scaled
 

@@ -115,8 +115,18 @@ def contribution_weights(network: ALoRaT) -> Contributions:
 
 
 def relative_contributions(reconstruction: Tensor) -> Tensor:
-    """C_ij / Σ_k C_ik: how the influence of series i is shared among the reconstructions."""
-    return reconstruction / reconstruction.sum(1, keepdim=True)
+    """C_ij / Σ_k C_ik: how the influence of series i is shared among the reconstructions.
+
+    0 throughout where the influences of a series sum to 0, as those of one without a pair do.
+
+    Examples
+    --------
+    >>> relative_contributions(torch.tensor([[3.0, 1.0], [0.0, 0.0]]))
+    tensor([[0.7500, 0.2500],
+            [0.0000, 0.0000]])
+    """
+    total = reconstruction.sum(1, keepdim=True)
+    return torch.where(total == 0, 0.0, reconstruction / total)
 
 
 def window_contributions(

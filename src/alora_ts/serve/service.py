@@ -56,7 +56,6 @@ class Service:
         self.models = LoadedModels(self.store)
         self.sources = Sources()
         self._scorers: dict[str, Scorer] = {}
-        self._last: dict[str, Scored] = {}
         self.closing = asyncio.Event()
         self.settings_error: str | None = None
         self.tasks = Tasks(self)
@@ -116,10 +115,6 @@ class Service:
             int(block.times[0]),
             {name: None if v != v else v for name, v in named},  # noqa: PLR0124
         )
-
-    def last_scored(self, source: Source) -> Scored | None:
-        """What the last step of a source's scorer found."""
-        return self._last.get(source.name)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -199,7 +194,6 @@ class Service:
         scored = scorer.step()
         if scored is None:
             return False
-        self._last[source.name] = scored
         self._publish(source, scored)
         return True
 

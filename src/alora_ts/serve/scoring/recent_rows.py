@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
 from alora_ts.model.fitted import limit
 from alora_ts.model.localize import origin_rows
@@ -29,7 +30,7 @@ class Past:
     def __init__(self, model: ALoRa, before: RowBlock) -> None:
         self._model = model.model_
         self._gap = gap_micros(model)
-        self._held: NDArray[np.float64] | None = None
+        self._hold = RowHold(self._model.preparation.standardiser.center)
         self._last_time: int | None = None
         self._scaled = np.zeros((0, len(self._model.preparation.variables)), dtype=np.float32)
         self.origins(before.times, before.values, np.zeros(len(before), dtype=bool))
@@ -53,7 +54,7 @@ class Past:
             None where the model was saved by a version that learned nothing about origins.
         """
         standardiser, window = self._model.preparation.standardiser, self._model.window
-        filled = self._hold(times, values)
+        filled = self._fill(times, values)
         new = limit(standardiser.apply(filled), self._model.input_limit)
         rows = np.concatenate([self._scaled, new])
         first = len(self._scaled)
@@ -64,16 +65,13 @@ class Past:
         reach = np.arange(1 - window, 1)
         return origin_rows(self._model, ends, lambda some: rows[some[:, None] + reach])
 
-    def _hold(self, times: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fill(self, times: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows in which a missing cell has the last value since the last gap, or the usual one."""
-        usual = self._model.preparation.standardiser.center
-        filled = values.copy()
+        filled = np.empty_like(values)
         for at, time in enumerate(times.tolist()):
             passed = None if self._last_time is None else time - self._last_time
             if self._gap is not None and passed is not None and passed > self._gap:
-                self._held = None
-            missing = np.isnan(filled[at])
-            if missing.any():
-                filled[at, missing] = (usual if self._held is None else self._held)[missing]
-            self._held, self._last_time = filled[at], time
+                self._hold.restart()
+            filled[at] = self._hold.fill(values[at])
+            self._last_time = time
         return filled

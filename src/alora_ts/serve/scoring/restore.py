@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
 from alora_ts.model.stream import Stream
 from alora_ts.serve.store.rows import RowBlock, rows_before
@@ -86,7 +87,7 @@ def held_rows(
     values = block.values[:, columns]
     if len(block):
         earlier = _earlier_rows(connection, source, variables, block, gap_micros(model))
-        values[0] = _hold(values[0], earlier, columns)
+        values[0] = RowHold.recall(values[0], (row[columns] for row in earlier))
     return RowBlock(block.times, block.arrived, values)
 
 
@@ -104,16 +105,3 @@ def _earlier_rows(
             later = time
         if len(earlier) < _SEARCHED:
             return
-
-
-def _hold(
-    row: NDArray[np.float64], earlier: Iterator[NDArray[np.float64]], columns: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Fill a row with the last values before it."""
-    filled = row
-    while np.isnan(filled).any():
-        before = next(earlier, None)
-        if before is None:
-            break
-        filled = np.where(np.isnan(filled), before[columns], filled)
-    return filled
