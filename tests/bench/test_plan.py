@@ -32,7 +32,7 @@ def test_the_paper_plan_has_five_seeds_and_the_published_levels():
     plan = read_plan("paper")
     assert plan.seeds == [0, 1, 2, 3, 4]
     [published] = [one for one in plan.methods if one.row == "alora-published-h1"]
-    levels = {name: one["rank_level"] for name, one in published.per_dataset.items()}
+    levels = {name: one["calibration__rank_level"] for name, one in published.per_dataset.items()}
     assert levels == {"SMD": 1e-2, "PSM": 1e-3, "MSL": 3e-2, "SWaT": 3e-2, "HAI": 2e-1}
 
 
