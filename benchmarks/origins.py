@@ -145,7 +145,7 @@ def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
             part, own = shares(table[here]), fault.origin
             row = float((table[here].argmax(1) == own).mean())
             whole = float(part.sum(0).argmax() == own)
-            # As build_incidents weighs the rows: by how much they alarm.
+            # As the incident builder weighs the rows: by how much they alarm.
             named = float((part[loud].T @ alarm[here][loud]).argmax() == own)
             hits[form] = [row, whole, named if loud.any() else None]
         weighed = part[loud].T @ alarm[here][loud] if loud.any() else part.sum(0)

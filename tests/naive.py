@@ -145,21 +145,6 @@ def localization(error: Array, c: Array, form: str, top: int) -> list[float]:
     return forms[form]
 
 
-def incidents(
-    score: list[float], segments: list[int], merge: int, minimum: int
-) -> list[tuple[int, int]]:
-    """Walk over the rows and open, extend or close an incident at each."""
-    found: list[list[int]] = []
-    for row, value in enumerate(score):
-        if value <= 1:
-            continue
-        if found and segments[found[-1][1]] == segments[row] and row - found[-1][1] - 1 <= merge:
-            found[-1][1] = row
-        else:
-            found.append([row, row])
-    return [(start, last + 1) for start, last in found if last + 1 - start >= minimum]
-
-
 def rank(matrix: Array, level: float) -> int:
     """Eq. 10, one matrix, in double precision."""
     sigma = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)

@@ -24,7 +24,7 @@ from alora_ts.model.fit import fit_model
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel
 from alora_ts.model.options import FitOptions
 from alora_ts.model.relations import Relations
-from alora_ts.model.score import score
+from alora_ts.model.score import Judged, judge
 from alora_ts.model.stream import Stream
 from alora_ts.network import Architecture
 from alora_ts.params import Parameters
@@ -270,9 +270,15 @@ class ALoRa(Parameters):
         -------
         ndarray of shape (N,)
         """
+        return self.judge(X, segments=segments, progress=progress).score
+
+    def judge(
+        self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None
+    ) -> Judged:
+        """Score and alarm of each row, without incidents; parameters as for :meth:`score`."""
         model, table = self._fitted(), self._table(X)
         with use_threads(choose_threads(self.threads)), reporting(progress) as report:
-            return score(model, table, segments=segments, report=report)
+            return judge(model, table, segments=segments, report=report)
 
     def score_chunks(
         self,
@@ -298,7 +304,8 @@ class ALoRa(Parameters):
         Yields
         ------
         ScoredChunk
-            Together they hold every row once, in order, with exactly the scores of one pass.
+            Together they hold every row once, in order, with exactly the scores of one pass,
+            and the incidents as far as they are known.
         """
         model = self._fitted()
         with use_threads(choose_threads(self.threads)):

@@ -75,8 +75,8 @@ class GroupedALoRa:
         groups = self._split(X)
         results = {}
         for name, table in groups:
-            score = self._model(name).score(table, progress=progress)
-            results[name] = {"score": score, "is_anomaly": score > 1}
+            judged = self._model(name).judge(table, progress=progress)
+            results[name] = {"score": judged.score, "is_anomaly": judged.alarm}
         return groups.frame(results)
 
     def diagnose(self, X: Any, *, progress: Progress = None) -> dict[str, Diagnosis]:

@@ -76,7 +76,7 @@ def test_scores_are_those_of_the_library(made: Path, tmp_path: Path, suffix: str
     table = pl.read_csv(out) if suffix == ".csv" else pl.read_parquet(out)
     expected = alora_ts.load(made / "plant.alora").score(made / "today.csv")
     assert table["score"].to_numpy() == pytest.approx(expected, rel=1e-5)
-    assert (table["is_anomaly"] == (table["score"] > 1)).all()
+    assert (table["is_anomaly"] == ((table["score"] > 1) & ~table["warm_up"])).all()
     assert table.columns == ["time", "score", "is_anomaly", "raw", "rank", "error", "warm_up"]
 
 
@@ -97,6 +97,30 @@ def test_json_is_the_whole_diagnosis(made: Path, tmp_path: Path) -> None:
     leading = max(found["results"], key=lambda result: result["score"])
     assert leading["interpretation"][0]["variable"] == "flow"
     assert set(leading) == {"timestamp", "is_anomaly", "score", "severity", "interpretation"}
+
+
+def test_chunks_report_the_incidents_of_one_pass(made: Path, tmp_path: Path) -> None:
+    common = ("detect", made / "plant.alora", made / "today.csv", "--fail-on-anomaly")
+    whole, parts, out = (tmp_path / f"{name}.csv" for name in ("whole", "parts", "scores"))
+    assert invoke(*common, "--incidents", whole, "-q").code == 3
+    chunked = invoke(*common, "--chunk-rows", "30", "-o", out, "--incidents", parts)
+    assert chunked.code == 3, chunked.err
+    assert "incident(s)" in chunked.out
+    one, other = pl.read_csv(whole), pl.read_csv(parts)
+    assert one.columns == other.columns
+    for name in one.columns:
+        if one[name].dtype == pl.Float64:
+            assert other[name].to_list() == pytest.approx(one[name].to_list(), rel=1e-4)
+        else:
+            assert other[name].to_list() == one[name].to_list()
+
+
+def test_chunks_refuse_what_needs_the_whole_table(made: Path, tmp_path: Path) -> None:
+    common = ("detect", made / "plant.alora", made / "today.csv", "-o", tmp_path / "s.csv")
+    outcome = invoke(*common, "--chunk-rows", "30", "--report", tmp_path / "r.html")
+    assert outcome.code == 1
+    assert "leave out --report" in outcome.err
+    assert files(tmp_path) == set()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])

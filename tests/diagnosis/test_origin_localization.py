@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alora_ts.diagnosis.assemble import build_incidents
+from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
 from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
 from tests import naive
 
@@ -117,25 +117,15 @@ def test_very_many_variables_reach_back_less() -> None:
 def test_an_incident_names_its_origin_by_the_rows_that_alarm() -> None:
     score = np.array([0.0, 2.0, 0.5, 2.0, 0.0])
     asked = []
+    same = np.ones((2, 2))
 
-    def origin_scores(rows: np.ndarray) -> np.ndarray:
+    def details(rows: np.ndarray) -> Details:
         asked.append(rows.tolist())
-        return np.array([[1.0, 3.0], [1.0, 1.0]])
+        origin = np.array([[1.0, 3.0], [1.0, 1.0]])
+        return Details(same, same, same, np.ones(2), origin)
 
-    values = np.ones((5, 2))
-    (incident,) = build_incidents(
-        score=score,
-        localization=values,
-        values=values,
-        expected=values,
-        scale=np.ones(2),
-        variables=["a", "b"],
-        timestamps=None,
-        segments=None,
-        merge=1,
-        minimum=1,
-        origin_scores=origin_scores,
-    )
+    block = Block(score, score, np.zeros(5, dtype=bool), details)
+    (incident,) = IncidentBuilder(["a", "b"], merge=1, minimum=1).push(block).incidents
     assert asked == [[1, 3]]
     assert incident.origin is not None
     assert incident.origin.variable == "b"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from alora_ts import ALoRa, CalibrationOptions
+from alora_ts.diagnosis import Incident
 from alora_ts.errors import AloraError
 from alora_ts.model.chunks import write_chunks
 from tests.model.test_estimator import QUICK, plant
@@ -41,12 +43,30 @@ def test_any_chunking_gives_the_scores_of_one_pass(
     source = tmp_path / f"data.{suffix}"
     table.write_csv(source) if suffix == "csv" else table.write_parquet(source)
     out = tmp_path / f"scores.{suffix}"
-    alarms = write_chunks(model.score_chunks(source, rows=rows), out)
+    found = write_chunks(model.score_chunks(source, rows=rows), out)
     written = pl.read_csv(out) if suffix == "csv" else pl.read_parquet(out)
-    whole = model.score(table)
-    np.testing.assert_allclose(written["score"].to_numpy(), whole, rtol=1e-5)
-    assert alarms == written["is_anomaly"].sum()
+    whole = model.diagnose(table)
+    np.testing.assert_allclose(written["score"].to_numpy(), whole.score, rtol=1e-5)
+    assert written["is_anomaly"].to_list() == whole.alarm.tolist()
+    assert found.alarming_rows == whole.alarm.sum()
+    assert whole.incidents
+    assert len(found.incidents) == len(whole.incidents)
+    for one, other in zip(found.incidents, whole.incidents, strict=True):
+        assert _outline(one) == _outline(other)
+        np.testing.assert_allclose(_numbers(one), _numbers(other), rtol=1e-4)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([source.name, out.name])
+
+
+def _outline(incident: Incident) -> tuple[Any, ...]:
+    origin = incident.origin and incident.origin.variable
+    who = [(culprit.variable, culprit.direction) for culprit in incident.culprits]
+    times = incident.start_time, incident.end_time, incident.peak_time
+    return incident.start, incident.end, incident.peak, *times, incident.severity, who, origin
+
+
+def _numbers(incident: Incident) -> list[float]:
+    parts = [(c.share, c.value, c.expected) for c in incident.culprits]
+    return [incident.score, incident.raw, *(number for part in parts for number in part)]
 
 
 def test_other_suffixes_are_refused(tmp_path: Path) -> None:

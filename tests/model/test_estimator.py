@@ -88,6 +88,7 @@ def test_stream_equals_batch(faulty: np.ndarray, localization: str) -> None:
     for number, row in enumerate(faulty[:60]):
         reading = stream.push(row)
         assert reading.warm_up == diagnosis.warm_up[number]
+        assert reading.alarm == diagnosis.alarm[number]
         if reading.warm_up:
             assert np.isfinite(reading.score)
             assert not reading.alarm
@@ -98,6 +99,19 @@ def test_stream_equals_batch(faulty: np.ndarray, localization: str) -> None:
         np.testing.assert_allclose(
             reading.localization, diagnosis.localization[number], rtol=1e-3, atol=1e-6
         )
+
+
+def test_warm_up_rows_never_alarm(faulty: np.ndarray) -> None:
+    model = ALoRa(**QUICK).fit(plant(900))
+    early = faulty[:120].copy()
+    early[2:60, 1] += 50  # from the first rows on
+    found = model.diagnose(early)
+    assert (found.score[found.warm_up] > 1).any()
+    assert not found.alarm[found.warm_up].any()
+    assert found.incidents[0].start == int((~found.warm_up).argmax())
+    np.testing.assert_array_equal(model.judge(early).alarm, found.alarm)
+    stream = model.stream()
+    assert [stream.push(row).alarm for row in early] == found.alarm.tolist()
 
 
 @pytest.mark.parametrize("localization", ["blend", "window", "origin"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from alora_ts.data import PreparationReport, Table
 from alora_ts.datasets.synthetic import plant
-from alora_ts.diagnosis.assemble import build_incidents
+from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
 from alora_ts.diagnosis.diagnosis import Diagnosis
 
 
@@ -31,24 +31,23 @@ def diagnosis_of(
     error = np.nan_to_num(values - expected) ** 2
     raw = error.sum(axis=1, dtype=np.float64)
     score = raw / alarm_at
-    incidents = build_incidents(
-        score=score,
-        localization=error,
-        values=np.nan_to_num(values),
-        expected=expected,
-        scale=np.ones(d),
-        variables=names,
-        timestamps=timestamps,
-        segments=None,
-        merge=merge,
-        minimum=1,
-    )
     warm_up = np.zeros(n, dtype=np.bool_)
     warm_up[:3] = n > 10
+    filled = np.nan_to_num(values)
+    pushed = IncidentBuilder(names, merge=merge, minimum=1).push(
+        Block(
+            score,
+            raw,
+            warm_up,
+            lambda rows: Details(error[rows], filled[rows], expected[rows], np.ones(d)),
+            times=timestamps,
+        )
+    )
     made = Diagnosis(
         variables=names,
         timestamps=timestamps,
         score=score,
+        alarm=pushed.alarm,
         raw=raw,
         rank=(1 + np.log2(1 + score)).astype(np.int16),
         error=error,
@@ -56,7 +55,7 @@ def diagnosis_of(
         values=values,
         expected=expected,
         warm_up=warm_up,
-        incidents=incidents,
+        incidents=pushed.incidents,
         contributions=np.eye(d) + 0.1 * np.sin(np.arange(d * d)).reshape(d, d),
         gaps=(),
         preparation=PreparationReport(rows=n, prepared_rows=n, segments=1),

@@ -13,14 +13,17 @@ from alora_ts.backtest.result import Backtest, Round
 from alora_ts.backtest.rounds import Plan, Span, plan_rounds
 from alora_ts.data import Table, as_table
 from alora_ts.diagnosis import Diagnosis
-from alora_ts.diagnosis.assemble import build_incidents
+from alora_ts.diagnosis.builder import IncidentBuilder, Pushed
 from alora_ts.errors import DataError
 from alora_ts.estimator import ALoRa
+from alora_ts.fast.threads import choose_threads, use_threads
+from alora_ts.model.diagnose import diagnose_part
 from alora_ts.progress import Progress, Step, reporting
 
 __all__ = ["backtest"]
 
 _DAY = 86_400.0
+_BY_ROW = ("score", "raw", "rank", "error", "localization", "values", "expected", "warm_up")
 
 
 def backtest(
@@ -94,6 +97,8 @@ def backtest(
     )
     settings = ALoRa() if model is None else model
     parts: list[Diagnosis] = []
+    pushed: list[Pushed] = []
+    builder: IncidentBuilder | None = None
     with reporting(progress) as report:
         for number, plan in enumerate(plans):
             report(Step("replaying", number, len(plans)))
@@ -101,10 +106,17 @@ def backtest(
                 table.slice(plan.train_start, plan.train_end), progress=report
             )
             start = _past(plan, fitted, table)
-            found = fitted.diagnose(table.slice(start, plan.score_end), progress=report)
-            parts.append(_onward(found, plan.train_end - start))
+            with use_threads(choose_threads(fitted.threads)):
+                found, block = diagnose_part(
+                    fitted.model_, table.slice(start, plan.score_end), segments=None, report=report
+                )
+                skipped = plan.train_end - start
+                # One builder for all rounds: an incident may outlast the model that found it.
+                builder = builder or fitted.model_.incident_builder()
+                pushed.append(builder.push(replace(block.onward(skipped), segments=None)))
+            parts.append(_onward(found, skipped))
         report(Step("replaying", len(plans), len(plans)))
-    return _assemble(table, plans, parts, fitted)
+    return _assemble(table, plans, parts, pushed, fitted)
 
 
 def _refuse_disorder(table: Table) -> None:
@@ -134,62 +146,34 @@ def _past(plan: Plan, fitted: ALoRa, table: Table) -> int:
 
 def _onward(found: Diagnosis, skipped: int) -> Diagnosis:
     """The rows of a round without those that only served as its past."""
-    cut = {
-        name: getattr(found, name)[skipped:]
-        for name in (
-            "score",
-            "raw",
-            "rank",
-            "error",
-            "localization",
-            "values",
-            "expected",
-            "warm_up",
-        )
-    }
+    cut = {name: getattr(found, name)[skipped:] for name in _BY_ROW}
     stamps = None if found.timestamps is None else found.timestamps[skipped:]
-    return replace(found, timestamps=stamps, incidents=(), **cut)
+    return replace(found, timestamps=stamps, **cut)
 
 
 def _assemble(
-    table: Table, plans: Sequence[Plan], parts: Sequence[Diagnosis], last: ALoRa
+    table: Table,
+    plans: Sequence[Plan],
+    parts: Sequence[Diagnosis],
+    pushed: Sequence[Pushed],
+    last: ALoRa,
 ) -> Backtest:
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])
 
     first = plans[0].train_end
     replayed = table.slice(first, len(table))
-    warm_up = joined("warm_up")
-    score = np.where(warm_up, np.minimum(joined("score"), 1.0), joined("score"))
-    localization, values, expected = map(joined, ("localization", "values", "expected"))
     stamps = None if parts[0].timestamps is None else joined("timestamps")
     preparation = last.model_.preparation
-    incidents = build_incidents(
-        score=score,
-        localization=localization,
-        values=values,
-        expected=expected,
-        scale=preparation.standardiser.scale,
-        variables=parts[0].variables,
-        timestamps=stamps,
-        # Each stretch between gaps begins with warm-up rows, which never alarm.
-        segments=np.cumsum(np.diff(warm_up.astype(np.int64), prepend=0) > 0),
-        merge=last.window // 2 if last.merge is None else last.merge,
-        minimum=last.minimum,
-    )
+    incidents = {one.start: one for part in pushed for one in part.incidents}
+    arrays: dict[str, Any] = {name: joined(name) for name in _BY_ROW}
     report = preparation.apply(replayed).report
     diagnosis = replace(
         parts[-1],
         timestamps=stamps,
-        score=score,
-        raw=joined("raw"),
-        rank=joined("rank"),
-        error=joined("error"),
-        localization=localization,
-        values=values,
-        expected=expected,
-        warm_up=warm_up,
-        incidents=incidents,
+        alarm=np.concatenate([part.alarm for part in pushed]),
+        incidents=tuple(incidents.values()),
+        **arrays,
         gaps=report.gaps,
         preparation=report,
         table=replayed,
@@ -206,6 +190,7 @@ def _assemble(
 def _round(diagnosis: Diagnosis, plan: Plan, first: int, threshold: float) -> Round:
     start, end = plan.train_end - first, plan.score_end - first
     stamps = diagnosis.timestamps
+    judged = diagnosis.score[start:end][~diagnosis.warm_up[start:end]]
     return Round(
         train_start=plan.train_start,
         train_end=plan.train_end,
@@ -213,7 +198,7 @@ def _round(diagnosis: Diagnosis, plan: Plan, first: int, threshold: float) -> Ro
         fitted_at=plan.train_end if stamps is None else stamps[start],
         until=plan.score_end - 1 if stamps is None else stamps[end - 1],
         threshold=threshold,
-        alarming_rows=int((diagnosis.score[start:end] > 1).sum()),
+        alarming_rows=int(diagnosis.alarm[start:end].sum()),
         incidents=sum(start <= incident.start < end for incident in diagnosis.incidents),
-        highest=float(diagnosis.score[start:end].max()),
+        highest=float(judged.max(initial=0.0)),
     )

@@ -61,7 +61,7 @@ class Backtest:
     diagnosis : Diagnosis
         Of all replayed rows, each scored by the model that was in service then; its rows count
         from the first replayed one. Rows without a full window behind them never alarm, as in a
-        stream: their score is held at 1 at most.
+        stream.
     rounds : tuple of Round
     days : float or None
         Time the replayed rows cover, pauses not counted; None without dates.

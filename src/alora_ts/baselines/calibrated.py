@@ -35,9 +35,10 @@ class Calibrated:
     Examples
     --------
     >>> from alora_ts.baselines import get
+    >>> from alora_ts.diagnosis.alarms import Alarms
     >>> train = np.random.default_rng(0).normal(size=(2000, 3))
     >>> calibrated = Calibrated(get("norm"), alarm_share=0.01).fit(train)
-    >>> bool(0.002 < (calibrated.score(train) > 1).mean() < 0.05)
+    >>> bool(0.002 < Alarms().take(calibrated.score(train)).mean() < 0.05)
     True
     """
 

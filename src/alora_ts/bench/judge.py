@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from alora_ts.bench.record import Measurement
 from alora_ts.datasets import Dataset
+from alora_ts.diagnosis.alarms import LEVELS
 from alora_ts.metrics import best_f1, localization
 from alora_ts.metrics.evaluation import PERCENTS
 from alora_ts.metrics.measures import BEST, GIVEN, measured
 
 __all__ = ["judge_detection", "judge_localization"]
 
-_ALARM = 1.0
+_ALARM = LEVELS.opening
 """Calibrated scores above it alarm."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +18,10 @@ from alora_ts.cli.common import (
     console,
     refuse_early,
 )
+from alora_ts.errors import AloraError
 
 if TYPE_CHECKING:
-    from alora_ts.diagnosis import Diagnosis
+    from alora_ts.diagnosis import Diagnosis, Incident
     from alora_ts.estimator import ALoRa
 
 FAILED_ON_ANOMALY = 3
@@ -52,7 +54,7 @@ def detect(
     chunk_rows: Annotated[
         int | None,
         typer.Option(
-            help="Read this many rows at once, for files larger than memory; writes OUT only.",
+            help="Read so many rows at once, for files larger than memory; no --report then.",
             min=1,
         ),
     ] = None,
@@ -73,13 +75,23 @@ def detect(
         if path is not None:
             check_writable(path)
     refuse_early(report)
+    if chunk_rows is not None and (report is not None or variables):
+        raise AloraError("--chunk-rows holds no whole table; leave out --report and --variables")
     from alora_ts.estimator import load
 
     estimator = load(model)
     estimator.threads = threads
     if chunk_rows is not None:
-        alarms = _detect_in_chunks(estimator, data, output, chunk_rows, time, quiet=quiet)
-        if fail_on_anomaly and alarms:
+        found = _detect_in_chunks(
+            estimator,
+            data,
+            output=output,
+            incidents=incidents,
+            rows=chunk_rows,
+            time=time,
+            quiet=quiet,
+        )
+        if fail_on_anomaly and found:
             raise typer.Exit(FAILED_ON_ANOMALY)
         return
     table = estimator.model_.preparation.read(data, time=time)
@@ -110,47 +122,66 @@ def _write_scores(diagnosis: Diagnosis, output: Path, *, variables: bool) -> Non
 
 
 def _detect_in_chunks(
-    estimator: ALoRa, data: Path, output: Path | None, rows: int, time: str | None, *, quiet: bool
-) -> int:
-    from alora_ts.errors import AloraError
+    estimator: ALoRa,
+    data: Path,
+    *,
+    output: Path | None,
+    incidents: Path | None,
+    rows: int,
+    time: str | None,
+    quiet: bool,
+) -> tuple[Incident, ...]:
+    from alora_ts.data.write import write_table
+    from alora_ts.diagnosis.fields import incidents_frame
     from alora_ts.model.chunks import write_chunks
 
     if output is None:
         raise AloraError("--chunk-rows writes scores while it reads; say where to with -o")
     progress = False if quiet else None
     chunks = estimator.score_chunks(data, rows=rows, time=time, progress=progress)
-    alarms = write_chunks(chunks, output)
+    written = write_chunks(chunks, output)
+    if incidents is not None:
+        write_table(incidents_frame(written.incidents, kind="polars"), incidents)
     if not quiet:
-        console().print(f"{alarms:,} alarming row(s). Wrote {output}", markup=False)
-    return alarms
+        console().print(f"{written.alarming_rows:,} alarming row(s).", markup=False)
+        print_incidents(written.incidents)
+        for path in filter(None, (output, incidents)):
+            console().print(f"Wrote {path}", markup=False)
+    return written.incidents
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
     """Print what was prepared and a table of the incidents."""
+    console().print(str(diagnosis.preparation), markup=False)
+    print_incidents(diagnosis.incidents)
+
+
+def print_incidents(incidents: Sequence[Incident]) -> None:
+    """Print a table of incidents."""
     from rich.table import Table
 
+    from alora_ts.diagnosis.fields import describe, facts
+
     out = console()
-    out.print(str(diagnosis.preparation), markup=False)
-    if not diagnosis.incidents:
+    if not incidents:
         out.print("No incident.")
         return
-    table = Table(title=f"{len(diagnosis.incidents)} incident(s)")
+    table = Table(title=f"{len(incidents)} incident(s)")
     for heading in ("from", "to", "rows", "× alarm level", "severity", "culprits"):
         table.add_column(heading, justify="right" if heading.startswith(("rows", "×")) else "left")
-    for incident in diagnosis.incidents:
-        culprits = "\n".join(
+    for incident in incidents:
+        said = [
             f"{c.variable} {c.share:.0%} ({c.direction}: {c.value:.4g}, expected {c.expected:.4g})"
             for c in incident.culprits[:3]
-        )
-        if incident.origin is not None:
-            culprits += f"\nlikely origin: {incident.origin.variable} ({incident.origin.share:.0%})"
+        ]
+        said += [f"{fact.label}: {fact.text}" for fact in facts(describe(incident))]
         table.add_row(
             _moment(incident.start_time),
             _moment(incident.end_time),
             f"{incident.rows:,}",
             f"{incident.score:.1f}",
             incident.severity,
-            culprits,
+            "\n".join(said),
         )
     out.print(table)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import Gap, PreparationReport, Table
+from alora_ts.diagnosis.fields import describe, incidents_frame, plain_moment
 from alora_ts.diagnosis.incident import Incident, severity_of
 from alora_ts.diagnosis.shares import shares
 
@@ -35,7 +36,9 @@ class Diagnosis:
     variables : tuple of str
     timestamps : ndarray of shape (N,) or None
     score : ndarray of shape (N,)
-        Calibrated: more than 1 alarms.
+        Calibrated: in times of the alarm level.
+    alarm : ndarray of bool, shape (N,)
+        Which rows alarm, see :mod:`alora_ts.diagnosis.alarms`.
     raw : ndarray of shape (N,)
         Before calibration; exactly the paper's AS with ``scoring="paper"``.
     rank : ndarray of shape (N,)
@@ -65,6 +68,7 @@ class Diagnosis:
     variables: tuple[str, ...]
     timestamps: NDArray[Any] | None
     score: NDArray[np.float64]
+    alarm: NDArray[np.bool_]
     raw: NDArray[np.float64]
     rank: NDArray[np.int16]
     error: NDArray[np.float32]
@@ -89,11 +93,6 @@ class Diagnosis:
         lines = [f"{len(self):,} rows, {len(self.incidents)} incident(s)"]
         lines += [_describe(incident) for incident in self.incidents]
         return "\n".join(lines)
-
-    @property
-    def alarm(self) -> NDArray[np.bool_]:
-        """Which rows alarm."""
-        return self.score > 1
 
     def to_frame(self, *, variables: bool = False) -> Any:
         """One row for each row diagnosed, in the kind of table that was given.
@@ -126,31 +125,7 @@ class Diagnosis:
 
         ``origin`` repeats the incident's likely origin; empty where the model cannot tell.
         """
-        rows = [
-            (number, incident, place, culprit)
-            for number, incident in enumerate(self.incidents, start=1)
-            for place, culprit in enumerate(incident.culprits, start=1)
-        ]
-        columns = {
-            "incident": [number for number, *_ in rows],
-            "start": [_plain(incident.start_time) for _, incident, *_ in rows],
-            "end": [_plain(incident.end_time) for _, incident, *_ in rows],
-            "rows": [incident.rows for _, incident, *_ in rows],
-            "score": [incident.score for _, incident, *_ in rows],
-            "severity": [incident.severity for _, incident, *_ in rows],
-            "origin": [
-                incident.origin.variable if incident.origin else "" for _, incident, *_ in rows
-            ],
-            "place": [place for *_, place, _ in rows],
-            "variable": [culprit.variable for *_, culprit in rows],
-            "share": [culprit.share for *_, culprit in rows],
-            "direction": [culprit.direction for *_, culprit in rows],
-            "value": [culprit.value for *_, culprit in rows],
-            "expected": [culprit.expected for *_, culprit in rows],
-        }
-        # The table's rows are not the incidents: a bare table of the same kind carries them.
-        bare = Table(np.zeros((len(rows), 0)), (), kind=self.table.kind)
-        return bare.frame({name: np.array(values) for name, values in columns.items()})
+        return incidents_frame(self.incidents, kind=self.table.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """In a form JSON can hold, readable by users of Azure's multivariate detector.
@@ -165,7 +140,7 @@ class Diagnosis:
             leading = np.argsort(-part, kind="stable")[:_INTERPRETATIONS]
             results.append(
                 {
-                    "timestamp": int(row) if stamps is None else _plain(stamps[row]),
+                    "timestamp": int(row) if stamps is None else plain_moment(stamps[row]),
                     "is_anomaly": True,
                     "score": float(self.score[row]),
                     "severity": severity_of(float(self.score[row])),
@@ -179,7 +154,7 @@ class Diagnosis:
         return {
             "rows": len(self),
             "alarming_rows": int(self.alarm.sum()),
-            "incidents": [_incident_dict(incident) for incident in self.incidents],
+            "incidents": [_as_azure(describe(incident)) for incident in self.incidents],
             "gaps": [gap.to_dict() for gap in self.gaps],
             "preparation": self.preparation.to_dict(),
             "model": dict(self.model),
@@ -215,36 +190,19 @@ def _describe(incident: Incident) -> str:
         for culprit in incident.culprits[:3]
     )
     return (
-        f"{_plain(incident.start_time)} to {_plain(incident.end_time)}: {incident.severity}, "
-        f"{incident.score:.1f} times the alarm level; {culprits}"
+        f"{plain_moment(incident.start_time)} to {plain_moment(incident.end_time)}: "
+        f"{incident.severity}, {incident.score:.1f} times the alarm level; {culprits}"
     )
 
 
-def _incident_dict(incident: Incident) -> dict[str, Any]:
-    return {
-        "start": _plain(incident.start_time),
-        "end": _plain(incident.end_time),
-        "rows": incident.rows,
-        "score": incident.score,
-        "severity": incident.severity,
-        "culprits": [
-            {
-                "variable": culprit.variable,
-                "contribution_score": culprit.share,
-                "direction": culprit.direction,
-                "value": culprit.value,
-                "expected": culprit.expected,
-            }
-            for culprit in incident.culprits
-        ],
-        "origin": None
-        if incident.origin is None
-        else {"variable": incident.origin.variable, "contribution_score": incident.origin.share},
+def _as_azure(described: dict[str, Any]) -> dict[str, Any]:
+    """Shares by the name that users of Azure's service know."""
+
+    def renamed(part: dict[str, Any]) -> dict[str, Any]:
+        return {("contribution_score" if name == "share" else name): part[name] for name in part}
+
+    origin = described["origin"]
+    return described | {
+        "culprits": [renamed(culprit) for culprit in described["culprits"]],
+        "origin": None if origin is None else renamed(origin),
     }
-
-
-def _plain(moment: Any) -> Any:
-    """A timestamp as ISO 8601 text, a number as it is."""
-    if isinstance(moment, np.datetime64):
-        return str(moment.astype("datetime64[us]")).removesuffix(".000000")
-    return moment.item() if isinstance(moment, np.generic) else moment

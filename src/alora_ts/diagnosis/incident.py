@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from alora_ts.data.windows import segment_starts
-
-__all__ = ["Culprit", "Incident", "Origin", "find_incidents"]
+__all__ = ["STANDS_OUT", "Culprit", "Incident", "Origin", "severity_of"]
 
 Direction = Literal["above", "below"]
 Severity = Literal["low", "medium", "high"]
 
 _MEDIUM, _HIGH = 3.0, 10.0
+
+STANDS_OUT = 0.5
+"""Share above which an origin is told apart: it then has more than all other signals together."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,8 @@ class Culprit:
     direction : {"above", "below"}
         On which side of its expected value it was over the alarming rows.
     value, expected : float
-        Both where it deviated most to that side, in the variable's own unit.
+        Both where it deviated most to that side, in the variable's own unit; NaN where every cell
+        was missing.
     """
 
     variable: str
@@ -62,6 +60,8 @@ class Origin:
 class Incident:
     """A stretch of rows that belong to one alarm.
 
+    What other programs and people see of it is listed in :mod:`alora_ts.diagnosis.fields`.
+
     Attributes
     ----------
     start, end : int
@@ -70,8 +70,12 @@ class Incident:
         Timestamps of the first and last row (row numbers where there are none).
     peak : int
         Row of the highest score.
+    peak_time : object
+        Its timestamp.
     score : float
         The highest score: how many times the alarm level.
+    raw : float
+        The same before calibration, drift taken out.
     severity : {"low", "medium", "high"}
         Below 3 times the alarm level, below 10 times, and above.
     culprits : tuple of Culprit
@@ -86,7 +90,9 @@ class Incident:
     start_time: Any
     end_time: Any
     peak: int
+    peak_time: Any
     score: float
+    raw: float
     severity: Severity
     culprits: tuple[Culprit, ...]
     origin: Origin | None = None
@@ -108,51 +114,3 @@ def severity_of(score: float) -> Severity:
     if score < _MEDIUM:
         return "low"
     return "medium" if score < _HIGH else "high"
-
-
-def find_incidents(
-    score: NDArray[np.floating],
-    *,
-    merge: int,
-    minimum: int,
-    segments: NDArray[np.integer] | None = None,
-) -> list[tuple[int, int]]:
-    """Turn alarming rows (score > 1) into stretches.
-
-    Parameters
-    ----------
-    score : ndarray of shape (N,)
-        Calibrated.
-    merge : int
-        Stretches with at most so many quiet rows between them are one.
-    minimum : int
-        Stretches with fewer rows, after merging, are dropped.
-    segments : ndarray of int, shape (N,), or None
-        Stretches of different segments are never merged.
-
-    Returns
-    -------
-    list of (int, int)
-        Half-open row ranges, in order.
-
-    Examples
-    --------
-    >>> find_incidents(np.array([0, 2, 0, 3, 0, 0, 0, 5.0]), merge=1, minimum=1)
-    [(1, 4), (7, 8)]
-    >>> find_incidents(np.array([0, 2, 0, 3, 0, 0, 0, 5.0]), merge=1, minimum=2)
-    [(1, 4)]
-    """
-    n = len(score)
-    starts = segment_starts(n, segments).tolist()
-    found: list[tuple[int, int]] = []
-    for begin, end in itertools.pairwise([*starts, n]):
-        alarm = np.r_[False, score[begin:end] > 1, False]
-        edges = np.flatnonzero(alarm[1:] != alarm[:-1]) + begin
-        stretches: list[tuple[int, int]] = []
-        for start, stop in edges.reshape(-1, 2).tolist():
-            if stretches and start - stretches[-1][1] <= merge:
-                stretches[-1] = (stretches[-1][0], stop)
-            else:
-                stretches.append((start, stop))
-        found += [(start, stop) for start, stop in stretches if stop - start >= minimum]
-    return found

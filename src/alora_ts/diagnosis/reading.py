@@ -24,7 +24,9 @@ class Reading:
     timestamp : object
         As it was pushed; the row's number where none was.
     score : float
-        Calibrated: more than 1 alarms.
+        Calibrated: in times of the alarm level.
+    alarm : bool
+        Whether the row alarms, see :mod:`alora_ts.diagnosis.alarms`.
     raw : float
     drift : float
         The factor by which drift had raised the threshold: score = raw / (h2 · drift).
@@ -40,6 +42,7 @@ class Reading:
 
     timestamp: Any
     score: float
+    alarm: bool
     raw: float
     drift: float
     rank: int
@@ -57,11 +60,6 @@ class Reading:
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: the localization, not the model that gives it."""
         return {**self.__dict__, "localization": self.localization, "locate": None}
-
-    @property
-    def alarm(self) -> bool:
-        """Whether the row alarms. Warm-up rows never do."""
-        return self.score > 1 and not self.warm_up
 
     def culprits(self, most: int = 3) -> list[tuple[str, float]]:
         """The variables with the largest shares of the localization score."""

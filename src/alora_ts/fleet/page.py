@@ -105,7 +105,7 @@ def _page(view: FleetView, title: str) -> str:
 
 def _summary(view: FleetView) -> str:
     judged = [entity for entity in view.entities if entity.score is not None]
-    alarm = [entity for entity in judged if (entity.score or 0.0) > 1]
+    alarm = [entity for entity in judged if entity.alarm]
     troubled = [entity for entity in judged if entity.incidents]
     tiles = [
         ("In alarm now", len(alarm)),
@@ -218,6 +218,7 @@ def _row(entity: EntityView) -> list[Any]:
         "" if last is None else _span(str(last.start), str(last.end)),
         None if last is None else last.begin,
         entity.reason if entity.state == "failed" else ", ".join(leading_culprits(entity)),
+        entity.alarm,
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from alora_ts.diagnosis.alarms import Alarms
 from alora_ts.fleet.names import folder_name
 from alora_ts.fleet.status import ENTITIES, Status
 from alora_ts.fleet.storage import Store
@@ -58,6 +59,8 @@ class EntityView:
         Why it failed.
     score : float or None
         Of its newest row, in times of the alarm level.
+    alarm : bool
+        Whether that row alarms.
     rows, alarming_rows : int or None
     timed : bool
         Whether its moments are dates (else numbers or rows).
@@ -69,6 +72,7 @@ class EntityView:
     state: str
     reason: str | None = None
     score: float | None = None
+    alarm: bool = False
     rows: int | None = None
     alarming_rows: int | None = None
     timed: bool = False
@@ -87,6 +91,8 @@ class EntityView:
             name,
             "diagnosed",
             score=facts["score"],
+            # Diagnoses of earlier versions did not say.
+            alarm=facts["alarm"] if "alarm" in facts else Alarms().push(facts["score"]),
             rows=facts["rows"],
             alarming_rows=facts["alarming_rows"],
             timed=facts["timed"],

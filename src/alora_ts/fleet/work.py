@@ -255,6 +255,7 @@ def _summarise(found: Diagnosis) -> dict[str, Any]:
         "rows": len(found),
         "alarming_rows": described["alarming_rows"],
         "score": float(found.score[last]),
+        "alarm": bool(found.alarm[last]),
         "timed": stamps is not None and stamps.dtype.kind == "M",
         "first": float(moments.min()),
         "last": float(moments.max()),

@@ -1,4 +1,4 @@
-"""Files larger than memory: scored chunk by chunk, with the scores of one pass."""
+"""Files larger than memory: scored chunk by chunk, with the scores and incidents of one pass."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Table
 from alora_ts.data.chunks import prepare_chunks
+from alora_ts.diagnosis import Incident
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
+from alora_ts.model.examine import examine
 from alora_ts.model.fitted import FittedModel, limit
-from alora_ts.model.score import score_prepared
 from alora_ts.progress import Progress
 
-__all__ = ["ScoredChunk", "score_chunks", "write_chunks"]
+__all__ = ["ScoredChunk", "Written", "score_chunks", "write_chunks"]
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,22 @@ class ScoredChunk:
     table : Table
         The rows.
     score : ndarray of shape (n,)
-        Calibrated; more than 1 alarms.
+        Calibrated: in times of the alarm level.
+    alarm : ndarray of bool, shape (n,)
+        Which rows alarm, see :mod:`alora_ts.diagnosis.alarms`.
+    incidents : tuple of Incident
+        Those that began, went on or ended in the chunk, as far as they are known at its end. One
+        that reaches into the next chunk comes again there, with the same ``start``.
     """
 
     table: Table
     score: NDArray[np.float64]
+    alarm: NDArray[np.bool_]
+    incidents: tuple[Incident, ...]
 
     def frame(self) -> Any:
         """Score and alarm beside the caller's own timestamps."""
-        return self.table.frame({"score": self.score, "is_anomaly": self.score > 1})
+        return self.table.frame({"score": self.score, "is_anomaly": self.alarm})
 
 
 def score_chunks(
@@ -70,37 +78,56 @@ def score_chunks(
     ScoredChunk
         Together they hold every row once, in order, with exactly the scores of one pass.
     """
-    # The mean over the newest rows reaches further back than one window.
-    reach = model.window + model.calibration.rule.smoothing - 1
+    # The means over the newest rows reach further back than one window.
+    memory = max(model.calibration.rule.smoothing, model.options.localization_memory)
+    reach = model.window + memory - 1
     level = model.calibration.level()
+    builder = model.incident_builder()
     for chunk in prepare_chunks(
         source, model.preparation, window=reach, rows=rows, time=time, progress=progress
     ):
         prepared = chunk.prepared
-        values = limit(prepared.values, model.input_limit)
-        score = score_prepared(
+        block = examine(
             model,
-            values,
-            prepared.segments,
+            prepared,
+            limit(prepared.values, model.input_limit),
+            prepared.segments.astype(np.int64),
             report=lambda _: None,
             level=level,
             answered=chunk.overlap,
-        )
-        yield ScoredChunk(chunk.table, score[prepared.rows])
+        ).block()
+        pushed = builder.push(block)
+        yield ScoredChunk(chunk.table, block.score, pushed.alarm, pushed.incidents)
 
 
-def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) -> int:
-    """Write scores to CSV or Parquet as they are computed, atomically; return the alarming rows."""
+@dataclass(frozen=True)
+class Written:
+    """What was found while scores were written.
+
+    Attributes
+    ----------
+    alarming_rows : int
+    incidents : tuple of Incident
+        In order of time.
+    """
+
+    alarming_rows: int
+    incidents: tuple[Incident, ...]
+
+
+def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) -> Written:
+    """Write scores to CSV or Parquet as they come, whole or not at all; say what was found."""
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise AloraError(f"cannot write {target} in chunks; use .csv or .parquet")
-    alarms = 0
+    alarms, incidents = 0, dict[int, Incident]()
     with write_atomically(target) as part, tempfile.TemporaryDirectory(dir=part.parent) as folder:
         pieces = Path(folder)
         with part.open("wb") as out:
             for number, chunk in enumerate(chunks):
-                alarms += int((chunk.score > 1).sum())
+                alarms += int(chunk.alarm.sum())
+                incidents |= {incident.start: incident for incident in chunk.incidents}
                 frame = chunk.frame()
                 if suffix == ".csv":
                     frame.write_csv(out, include_header=number == 0)
@@ -108,4 +135,4 @@ def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) ->
                     frame.write_parquet(pieces / f"{number:09}.parquet")
         if suffix == ".parquet":
             pl.scan_parquet(pieces / "*.parquet").sink_parquet(part)
-    return alarms
+    return Written(alarms, tuple(incidents.values()))

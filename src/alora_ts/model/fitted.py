@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from alora_ts.data import Preparation, PreparationReport, Prepared, Table
 from alora_ts.data.scaling import within
 from alora_ts.devices import choose_device
+from alora_ts.diagnosis.builder import IncidentBuilder
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
@@ -129,6 +130,15 @@ class FittedModel:
         prepared = self.preparation.apply(table)
         values = limit(prepared.values, self.input_limit, keep=keep)
         return prepared, values, join_segments(prepared, segments)
+
+    def incident_builder(self) -> IncidentBuilder:
+        """Makes incidents of this model's rows, none seen yet."""
+        options = self.options
+        return IncidentBuilder(
+            self.preparation.variables,
+            merge=self.window // 2 if options.merge is None else options.merge,
+            minimum=options.minimum,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Everything but the tensors and the parameters, in a form JSON can hold."""

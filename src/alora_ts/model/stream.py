@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from alora_ts.data import plan_windows
 from alora_ts.data.hold import RowHold
 from alora_ts.diagnosis import Reading
+from alora_ts.diagnosis.alarms import Alarms
 from alora_ts.errors import DataError
 from alora_ts.fast.rank import count_rank
 from alora_ts.fast.ring import Ring
@@ -68,6 +69,7 @@ class Stream:
         self._recent = np.zeros(model.calibration.rule.rows)
         self._blames = np.zeros((model.options.localization_memory, d))
         self._level = model.calibration.level()
+        self._alarms = Alarms()
         self._hold = RowHold(model.preparation.standardiser.center)
         self._last_time: np.datetime64 | float | None = None
         self._rows = 0
@@ -201,9 +203,11 @@ class Stream:
         drift = self._level.factor
         if taken.full >= 1:
             self._level.push(raw)
+        score = raw / (model.calibration.threshold.value * drift)
         return Reading(
             timestamp=taken.timestamp,
-            score=raw / (model.calibration.threshold.value * drift),
+            score=score,
+            alarm=self._alarms.push(score, warm_up=taken.full < 1),
             raw=raw,
             drift=drift,
             rank=rank,

@@ -130,7 +130,7 @@ def card(heading: str, note: str, body: str) -> str:
 
 def _summary_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock) -> str:
     rows, d = diagnosis.error.shape
-    alarms = int((diagnosis.score > 1).sum())
+    alarms = int(diagnosis.alarm.sum())
     tiles = [("Incidents", f"{len(stories):,}")]
     if stories:
         tiles.append(("Highest peak", f"{number(max(s.incident.score for s in stories))}×"))

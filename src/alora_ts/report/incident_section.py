@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alora_ts.diagnosis.fields import describe, facts
 from alora_ts.report.chart import Band, Line, chart
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.sampling import sample_rows
@@ -48,10 +49,18 @@ def incident_section(diagnosis: Diagnosis, story: Story, clock: Clock) -> str:
         f"{escape(story.culprit)}</h2>"
         f'<span class="when">{clock.at(incident.start)} to {clock.at(last)} ({span})</span>'
         f'<span class="grade {incident.severity}">{incident.severity}</span>'
-        f'</header><p class="story">It {told}.</p>'
+        f'</header><p class="story">It {told}.</p>{_facts(story)}'
         '<div class="pair"><div class="blame"><h3>Culprits</h3>'
         f"{_culprits(story, clock)}{_KEY}</div>"
         f'<div class="signals">{_signals(diagnosis, story, clock)}</div></div></section>'
+    )
+
+
+def _facts(story: Story) -> str:
+    return "".join(
+        f'<p class="fact">{escape(fact.label.capitalize())}: <b>{escape(fact.text)}</b>. '
+        f"{escape(fact.note)}</p>"
+        for fact in facts(describe(story.incident))
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.diagnosis.incident import STANDS_OUT
 from alora_ts.report.moments import Clock, number
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ __all__ = ["Arrival", "Story", "sentence", "summary", "tell"]
 # Rows looked at to learn how large a signal's error usually is: more would not change a quantile.
 _QUIET_ROWS = 20_000
 _QUIET = 0.999
-# Share above which an origin is named: it then has more than all other signals together.
-_STANDS_OUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def sentence(story: Story, clock: Clock) -> str:
     first = story.arrivals[0]
     origin = incident.origin
     began = where = first.variable
-    if origin is not None and origin.variable != began and origin.share > _STANDS_OUT:
+    if origin is not None and origin.variable != began and origin.share > STANDS_OUT:
         began = origin.variable
         where = f"{began} (strongest in {first.variable})"
     said = (

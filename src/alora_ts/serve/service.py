@@ -205,7 +205,7 @@ class Service:
         self.metrics.last_row.labels(name).set(time / 1e6)
         self.metrics.alarmed(
             name,
-            scored.score > 1 and not reading.warm_up,
+            scored.alarm,
             dict(zip(reading.variables, shares(reading.localization).tolist(), strict=True)),
         )
         for change in scored.changes:
@@ -221,6 +221,7 @@ class Service:
                 score=scored.score,
                 raw=reading.raw,
                 rank=reading.rank,
+                alarm=scored.alarm,
                 warm_up=reading.warm_up,
                 variables=reading.variables,
                 values=scored.block.values[-1, columns],

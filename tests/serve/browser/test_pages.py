@@ -58,7 +58,7 @@ def test_click_through(watched, artifacts):
     page.click(".incident-list a:has(.grade.high)")
     page.wait_for_selector("h1:has-text('pump_vibration')")
     drawn(page, "[aria-label^='pump_vibration during'] canvas")
-    page.wait_for_selector(".began:has-text('Likely origin: pump_vibration')")
+    page.wait_for_selector(".fact:has-text('Likely origin: pump_vibration')")
     page.wait_for_selector("svg.flow .guilty")
     assert page.locator(".culprits .who b").first.inner_text() == "pump_vibration"
     keep(watched, artifacts, "incident")

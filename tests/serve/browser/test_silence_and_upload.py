@@ -49,7 +49,7 @@ def test_a_silent_signal_has_a_page(chromium, silent_service, artifacts, width):
     page.wait_for_selector("text=No value of tank_level <m> has come since")
     page.wait_for_selector(".grade.open")
     # Whether silence is normal is no question of the alarm level, and nobody is to blame for it.
-    for absent in (".feedback", ".culprits", "svg.flow", ".began"):
+    for absent in (".feedback", ".culprits", "svg.flow", ".fact"):
         assert page.locator(absent).count() == 0
     page.screenshot(path=artifacts / f"silence-{width}.png", full_page=True)
     assert sideways(page) == 0

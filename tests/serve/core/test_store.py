@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import threading
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.http.endpoints.bodies import read_row
 from alora_ts.serve.rows.interface import Row
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.incidents import find_incident
+from alora_ts.serve.store.schema import metadata
 from alora_ts.serve.store.store import Store
+from alora_ts.serve.times import to_micros
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
@@ -149,18 +155,43 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
     before = here.client.get("/api/v1/incidents").json()["items"]
     assert before[0]["origin"] is not None
     here.client.__exit__(None, None, None)
-    # As the first schema had it.
-    older = sqlite3.connect(settings.address)
-    older.execute("ALTER TABLE incidents DROP COLUMN origin")
-    older.execute("UPDATE alembic_version SET version_num = '0001'")
-    older.commit()
-    older.close()
+    _as_the_first_schema_had_it(settings.address)
     store = Store(settings.address)
     with store.reading() as connection:
         found = find_incident(connection, before[0]["id"])
+        alarms = connection.scalar(text("SELECT count(*) FROM readings WHERE alarm"))
+        made = {index["name"] for index in inspect(connection).get_indexes("incidents")}
+        drawn = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(drawn, metadata) == []
     store.close()
     assert found is not None
-    assert (found.peak, found.origin) == (before[0]["peak"], None)
+    shown = show_incident(found._asdict(), found.source)
+    assert shown == before[0] | {"origin": None}
+    assert made == {"incidents_by_time", "incidents_by_source"}
+    assert alarms >= before[0]["rows"]
+
+
+def _as_the_first_schema_had_it(address: str) -> None:
+    older = sqlite3.connect(address)
+    for column in ("rows BIGINT", "peak_us BIGINT", "peak FLOAT", "culprits JSON"):
+        older.execute(f"ALTER TABLE incidents ADD COLUMN {column}")
+    for key, detail in older.execute("SELECT id, detail FROM incidents").fetchall():
+        said = json.loads(detail)
+        older.execute(
+            "UPDATE incidents SET rows = ?, peak_us = ?, peak = ?, culprits = ? WHERE id = ?",
+            (
+                said["rows"],
+                to_micros(said["peak_time"]),
+                said["peak"],
+                json.dumps(said["culprits"]),
+                key,
+            ),
+        )
+    older.execute("ALTER TABLE incidents DROP COLUMN detail")
+    older.execute("ALTER TABLE readings DROP COLUMN alarm")
+    older.execute("UPDATE alembic_version SET version_num = '0001'")
+    older.commit()
+    older.close()
 
 
 def test_a_backup_of_a_running_service_is_whole(here: Plant, settings: Settings) -> None:

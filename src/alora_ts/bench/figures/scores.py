@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from alora_ts.bench.contestant import ALORA
 from alora_ts.bench.figures.style import BLUE, GREY, HOT, INK, PAGE, bend_scores, shade, styled
 from alora_ts.bench.figures.workshop import MissingMaterialError, Result, Workshop
+from alora_ts.diagnosis.alarms import Alarms
 from alora_ts.errors import nearest
 from alora_ts.metrics.events import runs
 
@@ -156,7 +157,7 @@ def _around_longest_event(place: str, results: list[Result]) -> EventScores:
     for result, frame in zip(results, frames, strict=True):
         score = frame["score"].to_numpy().astype(np.float64)
         record = result.record
-        waiting = waiting_rows(score[start:end] > 1)
+        waiting = waiting_rows(Alarms().take(score)[start:end])
         methods.append(MethodScore(record.label, record.method == ALORA, score[part], waiting))
     return EventScores(
         place.replace("/", " "), part.start, label[part], (start, end), tuple(methods)

@@ -13,12 +13,12 @@
   const heads = [...document.querySelectorAll(".fleet th")];
   const LABELS = heads.map((head) => head.textContent.trim());
 
-  // name, state, score, incidents, highest, last (text), last (number), culprits or reason
+  // name, state, score, incidents, highest, last (text), last (number), culprits or reason, alarm
   const text = rows.map((row) => `${row[0]} ${row[7]}`.toLowerCase());
   const keys = [0, 2, 3, 4, 6, 7];
   const tests = {
     all: () => true,
-    alarm: (row) => row[2] !== null && row[2] > 1,
+    alarm: (row) => row[8],
     incidents: (row) => row[3] > 0,
     quiet: (row) => row[1] === "diagnosed" && !row[3],
     failed: (row) => row[1] === "failed",
@@ -41,7 +41,7 @@
     tr.append(
       cell(0, row[0]),
       cell(1, failed ? "failed" : row[2] === null ? "not judged" : `${three(row[2])}×`,
-        failed ? "n failed" : row[2] > 1 ? "n alarm" : "n"),
+        failed ? "n failed" : row[8] ? "n alarm" : "n"),
       cell(2, row[3] === null ? "–" : row[3].toLocaleString("en"), "n"),
       cell(3, row[4] === null ? "–" : `${three(row[4])}×`, "n"),
       cell(4, row[5] || "–", "when"),

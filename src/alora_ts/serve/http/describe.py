@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from alora_ts.diagnosis.incident import severity_of
+from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.store.cells import unpack_cells, unpack_detail
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.times import from_micros
@@ -26,12 +27,9 @@ def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
         "start": from_micros(record["start_us"]),
         "end": from_micros(record["end_us"]) if closed else None,
         "last_time": from_micros(record["end_us"]),
-        "rows": record["rows"],
-        "peak_time": from_micros(record["peak_us"]),
-        "peak": record["peak"],
         "severity": record["severity"],
-        "culprits": record["culprits"],
-        "origin": record["origin"],
+        # What was found before a field was known has none.
+        **{name: record["detail"].get(name) for name in DETAILS},
         "model_id": record["model_id"],
         "verdict": record["verdict"],
     }
@@ -43,6 +41,7 @@ def show_reading(
     score: float,
     raw: float,
     rank: int,
+    alarm: bool,
     warm_up: bool,
     variables: tuple[str, ...],
     values: Any,
@@ -50,14 +49,13 @@ def show_reading(
     error: Any,
 ) -> dict[str, Any]:
     """A reading as JSON; missing numbers are null."""
-    alarm = bool(score > 1 and not warm_up)
     return {
         "time": from_micros(time),
         "score": score,
         "raw": raw,
         "rank": rank,
         "warm_up": bool(warm_up),
-        "is_anomaly": alarm,
+        "is_anomaly": bool(alarm),
         "severity": severity_of(score) if alarm else None,
         "error": _by_name(variables, error),
         "expected": _by_name(variables, expected),
@@ -76,6 +74,7 @@ def show_readings(found: list[Record], variables: tuple[str, ...]) -> list[dict[
             score=row.score,
             raw=row.raw,
             rank=row.rank,
+            alarm=row.alarm,
             warm_up=row.warm_up,
             variables=variables,
             values=values[at],

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from alora_ts.serve.http.describe import show_incident
+from alora_ts.serve.incidents.record import silence_record
 from alora_ts.serve.incidents.updates import new_incident_id
 from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
@@ -91,22 +92,10 @@ class Silences:
 
 
 def _record(source: Source, variable: str, last: int | None) -> dict[str, Any]:
-    start = now_micros() if last is None else last
     return {
         "id": new_incident_id(),
         "source_id": source.id,
         "model_id": source.model_id,
-        "kind": "silence",
-        "variable": variable,
-        "state": "open",
-        "start_us": start,
-        "end_us": start,
-        "rows": 0,
-        "peak_us": start,
-        "peak": 0.0,
-        "peak_raw": 0.0,
-        "severity": "medium",
-        "culprits": [{"variable": variable, "share": 1.0, "direction": "silent"}],
-        "origin": None,
         "verdict": None,
+        **silence_record(variable, now_micros() if last is None else last),
     }

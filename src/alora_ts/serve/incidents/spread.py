@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.diagnosis.incident import STANDS_OUT
+
 __all__ = ["incident_graph"]
 
 _EDGES = 12
 _WEAKEST = 0.05
 _ORIGIN_SHARE = 0.5
-_STANDS_OUT = 0.5
 
 
 def incident_graph(
@@ -63,7 +64,7 @@ def incident_graph(
     if not shares:
         return {"nodes": [], "edges": []}
     order = list(shares)
-    if origin is not None and origin["variable"] in places and origin["share"] > _STANDS_OUT:
+    if origin is not None and origin["variable"] in places and origin["share"] > STANDS_OUT:
         origins = {origin["variable"]}
         order = [origin["variable"], *(name for name in order if name not in origins)]
     else:

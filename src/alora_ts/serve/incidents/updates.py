@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alora_ts.diagnosis.stretch import Stretch
 from alora_ts.serve.http.describe import show_incident
-from alora_ts.serve.incidents.tracker import Tracker, Trail
+from alora_ts.serve.incidents.record import anomaly_record
 from alora_ts.serve.notify.interface import EventKind
 from alora_ts.serve.store.record import Record
 
@@ -44,7 +45,7 @@ class Change:
 
 
 class Changes:
-    """Gives trails the ids of the incidents they continue.
+    """Gives stretches of alarm the ids of the incidents they continue.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ class Changes:
     after : sequence of records
         Incidents found earlier in the rows about to be scored again; one that is found again
         keeps its id and what people said of it, the others are withdrawn.
-    tracker : Tracker
-        Has seen the rows before.
+    present : Stretch or None
+        The stretch that is open before the first row.
     """
 
     def __init__(
@@ -66,40 +67,43 @@ class Changes:
         model_id: str,
         before: Record | None,
         after: Sequence[Record],
-        tracker: Tracker,
+        present: Stretch | None,
     ) -> None:
         self._source_id = source_id
         self._model_id = model_id
         self._earlier = {record.id: record._asdict() for record in after}
         self._known: dict[str, dict[str, Any]] = {}
-        self._touched: dict[str, Trail] = {}
+        self._touched: dict[str, Stretch] = {}
+        self._keys: dict[int, str] = {}
         self._begun: set[str] = set()
         self._ended: list[Change] = []
         if before is None:
             return
-        trail = tracker.trail
-        if trail is not None and trail.start == before.start_us:
-            trail.key = before.id
+        if present is not None and present.start_time == before.start_us:
+            self._keys[present.start] = before.id
             self._known[before.id] = before._asdict()
         elif before.state == "open":
             closed = before._asdict() | {"state": "closed"}
             self._ended.append(Change(closed, ("closed",), ("closed",)))
 
-    def note(self, trail: Trail) -> None:
-        """A trail that is an incident began, went on or ended."""
-        if trail.key is None:
-            trail.key = self._again(trail) or self._new()
-        self._touched[trail.key] = trail
+    def note(self, stretch: Stretch) -> None:
+        """A stretch that is an incident began, went on or ended."""
+        key = self._keys.get(stretch.start)
+        if key is None:
+            key = self._keys[stretch.start] = self._again(stretch) or self._new()
+        self._touched[key] = stretch
+        if not stretch.open:
+            del self._keys[stretch.start]
 
     def _new(self) -> str:
         key = new_incident_id()
         self._begun.add(key)
         return key
 
-    def _again(self, trail: Trail) -> str | None:
+    def _again(self, stretch: Stretch) -> str | None:
         for key, record in list(self._earlier.items()):
             # It may begin a little earlier or later than it did without the late rows.
-            if record["start_us"] <= trail.end and record["end_us"] >= trail.start:
+            if record["start_us"] <= stretch.end_time and record["end_us"] >= stretch.start_time:
                 self._known[key] = self._earlier.pop(key)
                 return str(key)
         return None
@@ -107,28 +111,28 @@ class Changes:
     def take(self) -> list[Change]:
         """All changes since the last call."""
         changes, self._ended = self._ended, []
-        for key, trail in self._touched.items():
+        for key, stretch in self._touched.items():
             known = self._known.get(key)
             record = {
                 "id": key,
                 "source_id": self._source_id,
                 "model_id": self._model_id,
                 "verdict": None if known is None else known["verdict"],
-                **trail.record(),
+                **anomaly_record(stretch),
             }
             told: list[EventKind] = []
             if key in self._begun:
                 told.append("opened")
             elif known is not None and known["severity"] != record["severity"]:
                 told.append("updated")
-            if not trail.open and (known is None or known["state"] == "open"):
+            if not stretch.open and (known is None or known["state"] == "open"):
                 told.append("closed")
             names = ["opened"] if key in self._begun else []
-            if not trail.open:
+            if not stretch.open:
                 names.append("closed")
             changes.append(Change(record, tuple(names) or ("updated",), tuple(told)))
             self._known[key] = record
-            if not trail.open:
+            if not stretch.open:
                 del self._known[key]
         self._touched, self._begun = {}, set()
         return changes

@@ -123,11 +123,12 @@ def compare(
     if warm.all():
         return {"rows": 0}
     new, old = (one.score[~warm] for one in judged)
+    new_alarm, old_alarm = (one.alarm[~warm] for one in judged)
     return {
         "rows": int((~warm).sum()),
-        "new": {"alarm_rate": float((new > 1).mean()), "mean_score": float(new.mean())},
-        "active": {"alarm_rate": float((old > 1).mean()), "mean_score": float(old.mean())},
-        "agreement": float(((new > 1) == (old > 1)).mean()),
+        "new": {"alarm_rate": float(new_alarm.mean()), "mean_score": float(new.mean())},
+        "active": {"alarm_rate": float(old_alarm.mean()), "mean_score": float(old.mean())},
+        "agreement": float((new_alarm == old_alarm).mean()),
     }
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from alora_ts.diagnosis.fields import facts
 from alora_ts.serve.notify.interface import IncidentEvent
 
 __all__ = ["as_json", "headline", "story"]
@@ -63,10 +64,7 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
     lines.append(f"ended: {incident.get('end') or 'not yet'}")
     if isinstance(peak := incident.get("peak"), int | float):
         lines.append(f"highest score: {peak:.2f} (above 1 is an alarm)")
-    origin = incident.get("origin")
-    if origin is not None:
-        share = round(100 * float(origin["share"]))
-        lines.append(f"likely origin: {origin['variable']} ({share} %)")
+    lines += [f"{fact.label}: {fact.text}" for fact in facts(incident)]
     culprits = incident.get("culprits") or []
     if culprits:
         lines.append("suspects:")

@@ -42,7 +42,7 @@ def _show(
     elif reading is None or reading.warm_up:
         state = "warm-up"
     else:
-        state = "alarm" if reading.score > 1 else "ok"
+        state = "alarm" if reading.alarm else "ok"
     return {
         "name": source.name,
         "model_id": source.model_id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,37 +35,40 @@ class Past:
         self._hold = RowHold(self._model.preparation.standardiser.center)
         self._last_time: int | None = None
         self._scaled = np.zeros((0, len(self._model.preparation.variables)), dtype=np.float32)
-        self.origins(before.times, before.values, np.zeros(len(before), dtype=bool))
+        self.take(before.times, before.values)
 
-    def origins(
-        self, times: NDArray[np.int64], values: NDArray[np.float64], asked: NDArray[np.bool_]
-    ) -> NDArray[np.float64] | None:
-        """Take in the next rows; say how likely each variable is the origin of some of them.
+    def take(
+        self, times: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> Callable[[NDArray[np.intp]], NDArray[np.float64] | None]:
+        """Take in the next rows.
 
         Parameters
         ----------
         times : ndarray of int64, shape (N,)
         values : ndarray of shape (N, d)
             NaN where missing.
-        asked : ndarray of bool, shape (N,)
-            Which rows; each must have a full window since the start or the last gap.
 
         Returns
         -------
-        ndarray of shape (asked rows, d), or None
-            None where the model was saved by a version that learned nothing about origins.
+        callable
+            Says how likely each variable is the origin of what some of these rows show, (n, d);
+            each must have a full window since the start or the last gap. None where the model was
+            saved by a version that learned nothing about origins.
         """
-        standardiser, window = self._model.preparation.standardiser, self._model.window
+        model, window = self._model, self._model.window
         filled = self._fill(times, values)
-        new = limit(standardiser.apply(filled), self._model.input_limit)
+        new = limit(model.preparation.standardiser.apply(filled), model.input_limit)
         rows = np.concatenate([self._scaled, new])
         first = len(self._scaled)
         self._scaled = rows[max(len(rows) - window + 1, 0) :].copy()
-        if self._model.mechanisms is None:
-            return None
-        ends = np.flatnonzero(asked) + first
         reach = np.arange(1 - window, 1)
-        return origin_rows(self._model, ends, lambda some: rows[some[:, None] + reach])
+
+        def origins(asked: NDArray[np.intp]) -> NDArray[np.float64] | None:
+            if model.mechanisms is None:
+                return None
+            return origin_rows(model, asked + first, lambda some: rows[some[:, None] + reach])
+
+        return origins
 
     def _fill(self, times: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows in which a missing cell has the last value since the last gap, or the usual one."""

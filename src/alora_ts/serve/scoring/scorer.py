@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from alora_ts.diagnosis import Reading
+from alora_ts.diagnosis.builder import Block, Details
 from alora_ts.model.stream import Stream
-from alora_ts.serve.incidents.tracker import Moment, Tracker
 from alora_ts.serve.incidents.updates import Change, Changes
 from alora_ts.serve.models.cache import LoadedModels
 from alora_ts.serve.scoring.recent_rows import Past
@@ -50,6 +50,8 @@ class Scored:
     last : Reading
         Of the last row, its score by the source's own threshold.
     score : float
+    alarm : bool
+        Whether the last row alarms.
     latencies : list of float
         Seconds from each row's arrival to its stored reading.
     """
@@ -57,6 +59,7 @@ class Scored:
     block: RowBlock
     last: Reading
     score: float
+    alarm: bool
     changes: list[Change] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
@@ -107,13 +110,13 @@ class Scorer:
                 scored.changes += self._changes.withdraw()
             self._commit(scored, records, late_count)
         except BaseException:
-            # Stream and tracker have moved on while the store has not: begin again from there.
+            # Stream and builder have moved on while the store has not: begin again from there.
             self._stream = None
             raise
         return scored
 
     def _begin(self, connection: Connection, start: int) -> None:
-        """Bring stream and tracker into the state they had before ``start``."""
+        """Bring stream and builder into the state they had before ``start``."""
         source = self._source
         source.reload = False
         self._model = self._models.get(source.model_id)
@@ -128,13 +131,7 @@ class Scorer:
         self._stream.follow_from(self._raw_scores(connection, start))
         self._next = start
         self._bucket = self._bucket_of(int(block.times[-1])) if len(block) else None
-        options = fitted.options
-        self._tracker = Tracker(
-            self._variables,
-            fitted.preparation.standardiser.scale,
-            merge=fitted.window // 2 if options.merge is None else options.merge,
-            minimum=options.minimum,
-        )
+        self._builder = fitted.incident_builder()
         since = int(block.times[0]) if len(block) else start
         before = last_incident_before(connection, source.id, start)
         if before is not None and (before.state == "open" or before.end_us >= since):
@@ -147,11 +144,11 @@ class Scorer:
             model_id=source.model_id,
             before=before,
             after=incidents_from(connection, source.id, start),
-            tracker=self._tracker,
+            present=self._builder.open,
         )
 
     def _follow(self, connection: Connection, since: int, start: int) -> None:
-        """Let the tracker see the readings from ``since`` until ``start`` again."""
+        """Let the builder see the readings from ``since`` until ``start`` again."""
         source, d = self._source.id, len(self._places)
         before = held_rows(
             connection,
@@ -168,28 +165,33 @@ class Scorer:
         parts = unpack_detail([row.detail for row in past], d)
         expected, _, localization = (np.nan_to_num(part[:, self._columns]) for part in parts)
         times = np.fromiter((row.time_us for row in past), np.int64, len(past))
-        alarms = np.fromiter((row.score > 1 and not row.warm_up for row in past), bool, len(past))
-        origins = self._origins(times, values, alarms)
-        for at, row in enumerate(past):
-            self._tracker.add(
-                Moment(
-                    row.time_us,
-                    row.score,
-                    row.raw / row.drift,
-                    row.warm_up,
-                    localization[at],
-                    values[at],
-                    expected[at],
-                    next(origins) if alarms[at] else None,
-                )
+        score, raw, drift = (
+            np.fromiter((getattr(row, name) for row in past), np.float64, len(past))
+            for name in ("score", "raw", "drift")
+        )
+        self._builder.push(
+            Block(
+                score=score,
+                raw=raw / drift,
+                warm_up=np.fromiter((row.warm_up for row in past), bool, len(past)),
+                details=self._details(times, values, expected, localization),
+                times=times,
             )
+        )
 
-    def _origins(
-        self, times: NDArray[np.int64], values: NDArray[np.float64], alarms: NDArray[np.bool_]
-    ) -> Iterator[NDArray[np.float64] | None]:
-        """The origin scores of the rows that alarm."""
-        found = self._past.origins(times, values, alarms)
-        return iter([None] * int(alarms.sum()) if found is None else found)
+    def _details(
+        self,
+        times: NDArray[np.int64],
+        values: NDArray[np.float64],
+        expected: NDArray[np.floating],
+        localization: NDArray[np.floating],
+    ) -> Callable[[NDArray[np.intp]], Details]:
+        """What the builder asks of the next rows that alarm."""
+        origins = self._past.take(times, values)
+        scale = self._model.model_.preparation.standardiser.scale
+        return lambda rows: Details(
+            localization[rows], values[rows], expected[rows], scale, origins(rows)
+        )
 
     def _raw_scores(self, connection: Connection, start: int) -> list[float]:
         """What the active model said of the last rows; another model's scores are no measure."""
@@ -212,58 +214,49 @@ class Scorer:
         self, block: RowBlock, readings: list[Reading]
     ) -> tuple[Scored, list[dict[str, Any]]]:
         source = self._source
-        threshold = source.threshold
-        records = []
-        changes = self._changes
-        cells = block.values[:, self._columns]
-        scores = [reading.raw / (threshold * reading.drift) for reading in readings]
-        alarms = np.array(
-            [
-                score > 1 and not reading.warm_up
-                for score, reading in zip(scores, readings, strict=True)
-            ]
+        raw, drift = (
+            np.array([getattr(reading, name) for reading in readings]) for name in ("raw", "drift")
         )
-        origins = self._origins(block.times, cells, alarms)
-        for time, values, score, alarm, reading in zip(
-            block.times.tolist(), cells, scores, alarms.tolist(), readings, strict=True
-        ):
-            records.append(
-                {
-                    "source_id": source.id,
-                    "time_us": time,
-                    "score": score,
-                    "raw": reading.raw,
-                    "drift": reading.drift,
-                    "rank": reading.rank,
-                    "warm_up": reading.warm_up,
-                    "detail": pack_detail(
-                        self._spread(reading.expected),
-                        self._spread(reading.error),
-                        self._spread(reading.localization),
-                    ),
-                }
+        score = raw / (source.threshold * drift)
+        expected, error, localization = (
+            np.stack([getattr(reading, name) for reading in readings])
+            for name in ("expected", "error", "localization")
+        )
+        pushed = self._builder.push(
+            Block(
+                score=score,
+                raw=raw / drift,
+                warm_up=np.array([reading.warm_up for reading in readings]),
+                details=self._details(
+                    block.times, block.values[:, self._columns], expected, localization
+                ),
+                times=block.times,
             )
-            moment = Moment(
-                time,
-                score,
-                reading.raw / reading.drift,
-                reading.warm_up,
-                reading.localization,
-                values,
-                reading.expected,
-                next(origins) if alarm else None,
-            )
-            for trail in self._tracker.add(moment):
-                changes.note(trail)
-        return Scored(block, readings[-1], scores[-1], changes.take()), records
+        )
+        for stretch in pushed.changed:
+            self._changes.note(stretch)
+        parts = [self._spread(part) for part in (expected, error, localization)]
+        records = [
+            {
+                "source_id": source.id,
+                "time_us": time,
+                "score": float(score[at]),
+                "raw": reading.raw,
+                "drift": reading.drift,
+                "rank": reading.rank,
+                "warm_up": reading.warm_up,
+                "alarm": bool(pushed.alarm[at]),
+                "detail": pack_detail(*(part[at] for part in parts)),
+            }
+            for at, (time, reading) in enumerate(zip(block.times.tolist(), readings, strict=True))
+        ]
+        last = float(score[-1]), bool(pushed.alarm[-1])
+        return Scored(block, readings[-1], *last, self._changes.take()), records
 
     def _spread(self, numbers: NDArray[np.floating]) -> NDArray[np.floating]:
-        """The model's variables in the order in which the source's are stored."""
-        if len(self._places) == len(self._variables):
-            spread = np.empty(len(self._places))
-        else:
-            spread = np.full(len(self._places), np.nan)
-        spread[self._columns] = numbers
+        """The model's variables, (n, d), in the order in which the source's are stored."""
+        spread = np.full((len(numbers), len(self._places)), np.nan)
+        spread[:, self._columns] = numbers
         return spread
 
     def _commit(self, scored: Scored, records: list[dict[str, Any]], late_count: int) -> None:

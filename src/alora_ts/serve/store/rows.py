@@ -199,6 +199,7 @@ def read_readings(
             readings.c.drift,
             readings.c.rank,
             readings.c.warm_up,
+            readings.c.alarm,
             readings.c.detail,
             rows.c.cells,
         )

@@ -15,6 +15,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    false,
 )
 
 __all__ = [
@@ -106,6 +107,7 @@ readings = Table(
     Column("drift", Float(53), nullable=False),
     Column("rank", Integer, nullable=False),
     Column("warm_up", Boolean, nullable=False),
+    Column("alarm", Boolean, nullable=False, server_default=false()),
     Column("detail", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -131,15 +133,11 @@ incidents = Table(
     Column("state", Text, nullable=False),
     Column("start_us", BigInteger, nullable=False),
     Column("end_us", BigInteger, nullable=False),
-    Column("rows", BigInteger, nullable=False),
-    Column("peak_us", BigInteger, nullable=False),
-    Column("peak", Float(53), nullable=False),
     Column("peak_raw", Float(53), nullable=False),
     Column("severity", Text, nullable=False),
-    Column("culprits", JSON, nullable=False),
-    # The variable it most likely began in, and its share; none where the model cannot tell.
-    Column("origin", JSON, nullable=True),
     Column("verdict", Text, nullable=True),
+    # All else the API shows: diagnosis/fields.py says what.
+    Column("detail", JSON, nullable=False),
     Index("incidents_by_time", "start_us", "id"),
     Index("incidents_by_source", "source_id", "start_us"),
 )

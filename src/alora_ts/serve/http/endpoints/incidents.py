@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
+from alora_ts.diagnosis.fields import facts
 from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.http.endpoints.common import (
     PROBLEMS,
@@ -19,6 +21,7 @@ from alora_ts.serve.http.endpoints.common import (
     read_cursor,
 )
 from alora_ts.serve.incidents.feedback import find, judge
+from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.store.incidents import list_incidents
 from alora_ts.serve.times import to_micros
@@ -45,7 +48,7 @@ class OriginAnswer(BaseModel):
     share: float
 
 
-class IncidentAnswer(BaseModel):
+class _IncidentAnswer(BaseModel):
     """An incident; ``end`` is null while it is open."""
 
     id: str
@@ -56,20 +59,25 @@ class IncidentAnswer(BaseModel):
     start: str
     end: str | None
     last_time: str
-    rows: int
-    peak_time: str
-    peak: float
     severity: str
-    culprits: list[CulpritAnswer]
-    origin: OriginAnswer | None
     model_id: str | None
     verdict: str | None
+
+
+_PARTS: dict[str, Any] = {"culprits": list[CulpritAnswer], "origin": OriginAnswer | None}
+# The other fields are described once for the whole product.
+_FIELDS: dict[str, Any] = {
+    name: (_PARTS.get(name, field.type), ...) for name, field in DETAILS.items()
+}
+IncidentAnswer = create_model(
+    "IncidentAnswer", __base__=_IncidentAnswer, __doc__=_IncidentAnswer.__doc__, **_FIELDS
+)
 
 
 class IncidentsAnswer(BaseModel):
     """A page of incidents, the newest first."""
 
-    items: list[IncidentAnswer]
+    items: list[IncidentAnswer]  # type: ignore[valid-type]
     next: str | None
 
 
@@ -82,7 +90,7 @@ class VerdictBody(Named):
 class FeedbackAnswer(BaseModel):
     """The incident, and the alarm level of its source as it follows from all verdicts."""
 
-    incident: IncidentAnswer
+    incident: IncidentAnswer  # type: ignore[valid-type]
     threshold: float
     model_threshold: float
 
@@ -119,7 +127,7 @@ def get_incidents(
 
 @router.get("/incidents/{incident}", summary="One incident")
 def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
-    """An incident with the graph of its culprits."""
+    """An incident with the graph of its culprits, and further facts in words."""
     with service.store.reading() as connection:
         record = find(connection, incident)
     shown = show_incident(record, record["source"])
@@ -127,12 +135,13 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     if record["model_id"] is not None:
         fitted = service.models.get(record["model_id"]).model_
         graph = incident_graph(
-            record["culprits"],
+            shown["culprits"],
             fitted.preparation.variables,
             fitted.contributions,
-            origin=record["origin"],
+            origin=shown["origin"],
         )
-    return {**shown, "graph": graph}
+    told = [dataclasses.asdict(fact) for fact in facts(shown)]
+    return {**shown, "facts": told, "graph": graph}
 
 
 @router.post(

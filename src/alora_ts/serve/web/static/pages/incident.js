@@ -10,8 +10,6 @@ import { iso, parse, stamp, when } from "../times.js";
 import { culpritCharts } from "./culprit-charts.js";
 
 const CALM = 15000;
-// Then it has more of the signs than all other signals together.
-const STANDS_OUT = 0.5;
 const ARROWS = { above: "▲", below: "▼" };
 
 export const incident = {
@@ -41,7 +39,7 @@ function page(found, signal) {
       found.state === "open" ? h("span", { class: "grade open" }, "open") : null),
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
-    h("p", { class: "story lead" }, story(found)), found.origin ? began(found.origin) : null,
+    h("p", { class: "story lead" }, story(found)), found.facts.map(fact),
     silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
       "It ends by itself when a value comes. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
@@ -67,9 +65,8 @@ function story(found) {
   return first ? `${peak}; ${percent(first.share)} of it comes from ${first.variable}, ${first.direction} expectation.` : `${peak}.`;
 }
 
-const began = ({ variable, share }) => h("p", { class: "began" }, "Likely origin: ", h("b", {}, variable), ` (${percent(share)}). `,
-  h("span", { class: "soft" }, share > STANDS_OUT ? "It no longer follows from the rows before as it used to; what it reached still does."
-    : "It stands out only a little; look at the culprits too."));
+const fact = ({ label, text, note }) => h("p", { class: "fact" }, `${label[0].toUpperCase()}${label.slice(1)}: `, h("b", {}, text), ". ",
+  h("span", { class: "soft" }, note));
 
 function culprits(list) {
   if (!list.length) return h("p", {}, "No signal stands out.");

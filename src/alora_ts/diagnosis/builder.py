@@ -1,0 +1,211 @@
+"""Incidents from rows as they come: all at once, in blocks, or one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.diagnosis.alarms import LEVELS, Alarms, Levels
+from alora_ts.diagnosis.incident import Incident
+from alora_ts.diagnosis.stretch import Alarming, Details, Stretch
+
+__all__ = ["Block", "Details", "IncidentBuilder", "Pushed"]
+
+_ASKED_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that follow one another.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n,)
+        Calibrated.
+    raw : ndarray of shape (n,)
+        Before calibration, drift taken out: what an alarm level is compared with.
+    warm_up : ndarray of bool, shape (n,)
+    details : callable
+        Gives the :class:`Details` of some rows, numbered within the block. It is asked for the
+        alarming rows, each once and in order.
+    times : ndarray of shape (n,) or None
+        Timestamps; None counts rows.
+    segments : ndarray of int, shape (n,), or None
+        No incident reaches from one segment into the next. None: warm-up rows, with which every
+        segment begins, are enough to tell.
+    """
+
+    score: NDArray[np.float64]
+    raw: NDArray[np.float64]
+    warm_up: NDArray[np.bool_]
+    details: Callable[[NDArray[np.intp]], Details]
+    times: NDArray[Any] | None = None
+    segments: NDArray[np.integer] | None = None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def onward(self, start: int) -> Block:
+        """The block without its first rows."""
+        details = self.details
+        return replace(
+            self,
+            score=self.score[start:],
+            raw=self.raw[start:],
+            warm_up=self.warm_up[start:],
+            details=lambda rows: details(rows + start),
+            times=None if self.times is None else self.times[start:],
+            segments=None if self.segments is None else self.segments[start:],
+        )
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What a block brought.
+
+    Attributes
+    ----------
+    alarm : ndarray of bool, shape (n,)
+        Which of its rows alarm.
+    changed : tuple of Stretch
+        The incidents that began, went on or ended in it, in order of time.
+    """
+
+    alarm: NDArray[np.bool_]
+    changed: tuple[Stretch, ...]
+
+    @property
+    def incidents(self) -> tuple[Incident, ...]:
+        """The same as they are now; all incidents, where the block had all rows."""
+        return tuple(stretch.incident() for stretch in self.changed)
+
+
+class IncidentBuilder:
+    """Turns alarming rows into incidents.
+
+    Alarming rows with few quiet ones between them are one incident. A warm-up row or the border
+    of a segment ends it at once, because it follows a gap; else it is over when more than
+    ``merge`` rows in a row were quiet. What comes out does not depend on how rows are cut into
+    blocks.
+
+    Parameters
+    ----------
+    variables : sequence of str
+    merge : int
+        Alarming rows with at most so many quiet ones between them belong together.
+    minimum : int
+        Shorter stretches, quiet rows within them included, are no incident.
+    levels : Levels
+
+    Attributes
+    ----------
+    open : Stretch or None
+        The stretch that is not over yet; an incident once it has ``minimum`` rows.
+
+    Notes
+    -----
+    A variable's share in an incident is its part of the localization scores of the alarming
+    rows, each row weighed by its score; quiet rows do not count. The origin is found in the same
+    way from the origin scores.
+
+    Examples
+    --------
+    >>> score = np.array([0, 2, 0, 3, 0, 0, 0, 5.0])
+    >>> one = np.ones((8, 1))
+    >>> block = Block(score, score, np.zeros(8, dtype=bool),
+    ...               lambda rows: Details(one[rows], one[rows], one[rows], np.ones(1)))
+    >>> found = IncidentBuilder(["flow"], merge=1, minimum=1).push(block).incidents
+    >>> [(incident.start, incident.end) for incident in found]
+    [(1, 4), (7, 8)]
+    """
+
+    def __init__(
+        self, variables: Sequence[str], *, merge: int, minimum: int, levels: Levels = LEVELS
+    ) -> None:
+        self._variables = variables
+        self._merge = merge
+        self._minimum = minimum
+        self._alarms = Alarms(levels)
+        self._rows = 0
+        self._segment: int | None = None
+        # Warm-up rows and borders so far, and how many there were at the open stretch's last row.
+        self._breaks = 0
+        self._breaks_then = 0
+        self.open: Stretch | None = None
+
+    def push(self, block: Block) -> Pushed:
+        """Take in the next rows."""
+        borders = self._borders(block.segments)
+        alarm = self._alarms.take(block.score, block.warm_up, borders)
+        breaks = self._breaks + np.cumsum(
+            block.warm_up if borders is None else block.warm_up | borders
+        )
+        changed: dict[int, Stretch] = {}
+
+        def note(stretch: Stretch) -> None:
+            if stretch.rows >= self._minimum:
+                changed[stretch.start] = stretch
+
+        for place, rows in self._asked(block, alarm):
+            at = breaks[place]
+            for start, end in self._runs(rows.rows, at):
+                more = rows.part(start, end)
+                if not self._goes_on(int(more.rows[0]), int(at[start])):
+                    self._close(note)
+                if self.open is None:
+                    self.open = Stretch(self._variables, more)
+                else:
+                    self.open.add(more)
+                self._breaks_then = int(at[end - 1])
+                note(self.open)
+        self._rows += len(block)
+        self._breaks = int(breaks[-1]) if len(block) else self._breaks
+        if not self._goes_on(self._rows, self._breaks):
+            self._close(note)
+        return Pushed(alarm, tuple(changed.values()))
+
+    def _borders(self, segments: NDArray[np.integer] | None) -> NDArray[np.bool_] | None:
+        if segments is None or not len(segments):
+            return None
+        before = segments[0] if self._segment is None else self._segment
+        self._segment = int(segments[-1])
+        changes: NDArray[np.bool_] = np.diff(segments, prepend=before) != 0
+        return changes
+
+    def _asked(
+        self, block: Block, alarm: NDArray[np.bool_]
+    ) -> Iterator[tuple[NDArray[np.intp], Alarming]]:
+        """The alarming rows, so many at once that what is asked of them stays small."""
+        every = np.flatnonzero(alarm)
+        for start in range(0, len(every), _ASKED_AT_ONCE):
+            place = every[start : start + _ASKED_AT_ONCE]
+            rows = place + self._rows
+            times = rows if block.times is None else block.times[place]
+            said = block.details(place)
+            yield place, Alarming.of(rows, times, block.score[place], block.raw[place], said)
+
+    def _runs(
+        self, rows: NDArray[np.int64], breaks: NDArray[np.int64]
+    ) -> Iterator[tuple[int, int]]:
+        """Where alarming rows fall apart into stretches: half-open ranges."""
+        apart = (np.diff(rows) > self._merge + 1) | (np.diff(breaks) > 0)
+        edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(rows)]
+        return itertools.pairwise(edges)
+
+    def _goes_on(self, row: int, breaks: int) -> bool:
+        """Whether an alarm at this row would belong to the open stretch."""
+        stretch = self.open
+        return stretch is not None and (
+            row - stretch.end <= self._merge and breaks == self._breaks_then
+        )
+
+    def _close(self, note: Callable[[Stretch], None]) -> None:
+        if self.open is not None:
+            self.open.open = False
+            note(self.open)
+            self.open = None

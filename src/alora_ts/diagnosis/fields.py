@@ -1,0 +1,176 @@
+"""What an incident says, described once: JSON, tables, messages and pages are made from this list.
+
+To give incidents a new field, add it to :class:`~alora_ts.diagnosis.incident.Incident`, let
+:class:`~alora_ts.diagnosis.stretch.Stretch` work it out, and describe it in :data:`FIELDS`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alora_ts.data import Table
+from alora_ts.data.record import Kind
+from alora_ts.diagnosis.incident import STANDS_OUT, Incident
+
+__all__ = ["FIELDS", "Fact", "Field", "describe", "facts", "incidents_frame", "plain_moment"]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing to tell people about an incident.
+
+    Attributes
+    ----------
+    label, text : str
+        As in "likely origin: valve (70 %)".
+    note : str
+        How to take it, where there is room to say so.
+    """
+
+    label: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of an incident.
+
+    Attributes
+    ----------
+    name : str
+        In JSON and in tables.
+    type : type
+        Of its value in JSON.
+    value : callable
+        Gives it, from the incident.
+    moment : bool
+        Whether the value is a time.
+    cell : callable or None
+        Makes the cell of a table from the JSON value; None leaves the field out of tables.
+    fact : callable or None
+        Tells people, from the JSON value (never null); None where every page and message has
+        its own way to show the field.
+    """
+
+    name: str
+    type: Any
+    value: Callable[[Incident], Any]
+    moment: bool = False
+    cell: Callable[[Any], Any] | None = lambda value: math.nan if value is None else value
+    fact: Callable[[Any], Fact] | None = None
+
+
+def _origin_fact(origin: Mapping[str, Any]) -> Fact:
+    share = float(origin["share"])
+    note = (
+        "It no longer follows from the rows before as it used to; what it reached still does."
+        if share > STANDS_OUT
+        else "It stands out only a little; look at the culprits too."
+    )
+    return Fact("likely origin", f"{origin['variable']} ({round(100 * share)} %)", note)
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("start", str | float, lambda one: one.start_time, moment=True),
+    Field("end", str | float, lambda one: one.end_time, moment=True),
+    Field("rows", int, lambda one: one.rows),
+    Field("peak_time", str | float, lambda one: one.peak_time, moment=True, cell=None),
+    Field("score", float, lambda one: one.score),
+    Field("severity", str, lambda one: one.severity),
+    Field(
+        "origin",
+        dict[str, Any] | None,
+        lambda one: None if one.origin is None else dataclasses.asdict(one.origin),
+        cell=lambda origin: origin["variable"] if origin else "",
+        fact=_origin_fact,
+    ),
+    Field(
+        "culprits",
+        list[dict[str, Any]],
+        lambda one: [dataclasses.asdict(culprit) for culprit in one.culprits],
+        cell=None,  # a table has a row for each
+    ),
+)
+"""All fields, in the order in which tables show them."""
+
+
+def describe(incident: Incident, *, moment: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """An incident in a form JSON can hold; numbers that are not finite are null.
+
+    Parameters
+    ----------
+    incident : Incident
+    moment : callable, optional
+        Puts a time into JSON; :func:`plain_moment` by default.
+    """
+    told = plain_moment if moment is None else moment
+    return {
+        field.name: told(field.value(incident)) if field.moment else _finite(field.value(incident))
+        for field in FIELDS
+    }
+
+
+def facts(described: Mapping[str, Any]) -> list[Fact]:
+    """What to tell people about a described incident, beside what every page shows.
+
+    Examples
+    --------
+    >>> [fact] = facts({"origin": {"variable": "valve", "share": 0.7}})
+    >>> fact.label, fact.text
+    ('likely origin', 'valve (70 %)')
+    >>> facts({"origin": None})
+    []
+    """
+    return [
+        field.fact(described[field.name])
+        for field in FIELDS
+        if field.fact is not None and described.get(field.name) is not None
+    ]
+
+
+def incidents_frame(incidents: Sequence[Incident], *, kind: Kind) -> Any:
+    """One row for each incident and culprit, in the kind of table asked for."""
+    rows = [
+        (number, describe(incident), place, dataclasses.asdict(culprit))
+        for number, incident in enumerate(incidents, start=1)
+        for place, culprit in enumerate(incident.culprits, start=1)
+    ]
+    columns = {"incident": [number for number, *_ in rows]}
+    for field in FIELDS:
+        if field.cell is not None:
+            columns[field.name] = [field.cell(described[field.name]) for _, described, *_ in rows]
+    columns["place"] = [place for *_, place, _ in rows]
+    for name in ("variable", "share", "direction", "value", "expected"):
+        columns[name] = [culprit[name] for *_, culprit in rows]
+    # The table's rows are not the incidents: a bare table of the same kind carries them.
+    bare = Table(np.zeros((len(rows), 0)), (), kind=kind)
+    return bare.frame({name: np.array(values) for name, values in columns.items()})
+
+
+def plain_moment(moment: Any) -> Any:
+    """A timestamp as ISO 8601 text, a number as it is.
+
+    Examples
+    --------
+    >>> plain_moment(np.datetime64("2026-05-01T12:00", "us")), plain_moment(np.int64(7))
+    ('2026-05-01T12:00:00', 7)
+    """
+    if isinstance(moment, np.datetime64):
+        return str(moment.astype("datetime64[us]")).removesuffix(".000000")
+    return moment.item() if isinstance(moment, np.generic) else moment
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for numbers that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list) else value

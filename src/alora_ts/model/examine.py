@@ -1,0 +1,166 @@
+"""What a model says of prepared rows, and all that incidents are built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.data import Prepared, plan_windows
+from alora_ts.diagnosis.builder import Block, Details
+from alora_ts.fast.engine import Engine
+from alora_ts.model.fitted import FittedModel
+from alora_ts.model.localize import localize_rows, origin_rows
+from alora_ts.progress import Report
+from alora_ts.scoring import gather_evidence
+from alora_ts.scoring.drift import Level
+from alora_ts.scoring.evidence import Evidence
+from alora_ts.scoring.rules import causal_mean, memory_segments
+
+__all__ = ["Examined", "Gather", "examine"]
+
+
+class Gather(Protocol):
+    """Runs the network over all rows, as :func:`~alora_ts.scoring.gather_evidence` does."""
+
+    def __call__(
+        self,
+        engine: Engine,
+        values: NDArray[np.float32],
+        segments: NDArray[np.integer] | None,
+        *,
+        window: int,
+        rank_level: float,
+        report: Report,
+    ) -> Evidence:
+        """See :func:`~alora_ts.scoring.gather_evidence`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Prepared rows and what a model says of them.
+
+    Attributes
+    ----------
+    model : FittedModel
+    prepared : Prepared
+        M rows; ``prepared.rows`` are those of them that answer the caller's.
+    values : ndarray of shape (M, d)
+        What the network saw.
+    segments : ndarray of int, shape (M,)
+    evidence : Evidence
+        Of all M rows.
+    error : ndarray of shape (M, d)
+    raw, drift : ndarray of shape (M,)
+        Raw score, and by how much the threshold stood above its normal height.
+    """
+
+    model: FittedModel
+    prepared: Prepared
+    values: NDArray[np.float32]
+    segments: NDArray[np.int64]
+    evidence: Evidence
+    error: NDArray[np.float64]
+    raw: NDArray[np.float64]
+    drift: NDArray[np.float64]
+
+    def block(self) -> Block:
+        """The caller's rows, for an incident builder."""
+        rows = self.prepared.rows
+        stamps = self.prepared.timestamps
+        threshold = self.model.calibration.threshold.value
+        return Block(
+            score=(self.raw / (threshold * self.drift))[rows],
+            raw=(self.raw / self.drift)[rows],
+            warm_up=self.evidence.warm_up[rows],
+            details=lambda asked: self._details(rows[asked]),
+            times=None if stamps is None else stamps[rows],
+            segments=self.segments[rows],
+        )
+
+    def localization(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Localization score of each variable at some prepared rows, (n, d)."""
+        found: NDArray[np.float64] = localize_rows(
+            self.model, self._remembered[rows], lambda some: self._windows(rows[some])
+        )
+        return found
+
+    def _details(self, rows: NDArray[np.intp]) -> Details:
+        standardiser = self.model.preparation.standardiser
+        origin = None
+        if self.model.mechanisms is not None:
+            origin = origin_rows(self.model, rows, self._windows)
+        return Details(
+            localization=self.localization(rows),
+            values=standardiser.restore(self.prepared.values[rows]),
+            expected=standardiser.restore(self.evidence.expected[rows]),
+            scale=standardiser.scale,
+            origin=origin,
+        )
+
+    @cached_property
+    def _remembered(self) -> NDArray[np.float64]:
+        """Each variable's error, averaged over the rows the model remembers."""
+        blame = self.model.calibration.rule.blame(self.values - self.evidence.expected)
+        memory = memory_segments(self.segments, self.evidence.warm_up)
+        return causal_mean(blame, self.model.options.localization_memory, memory)
+
+    @cached_property
+    def _plan(self) -> Any:
+        return plan_windows(len(self.values), self.model.window, self.segments)
+
+    def _windows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The windows (n, T, d) that score some prepared rows."""
+        gathered: NDArray[np.float32] = self._plan.gather(self.values, self._plan.of_row[rows])
+        return gathered
+
+
+def examine(
+    model: FittedModel,
+    prepared: Prepared,
+    values: NDArray[np.float32],
+    segments: NDArray[np.int64],
+    *,
+    report: Report,
+    gather: Gather = gather_evidence,
+    level: Level | None = None,
+    answered: int = 0,
+) -> Examined:
+    """Run the network over prepared rows and calibrate what it says.
+
+    Parameters
+    ----------
+    model : FittedModel
+    prepared : Prepared
+    values : ndarray of shape (M, d)
+        The prepared values within the input's limit.
+    segments : ndarray of int, shape (M,)
+    report : callable
+        Receives the progress.
+    gather : callable
+        Runs the network.
+    level : Level, optional
+        Where rows come in pieces: remembers the pieces before.
+    answered : int
+        The first rows, which it has already seen.
+    """
+    calibration = model.calibration
+    evidence = gather(
+        model.engine,
+        values,
+        segments,
+        window=model.window,
+        rank_level=calibration.rank_level,
+        report=report,
+    )
+    error = calibration.rule.error(values - evidence.expected)
+    memory = memory_segments(segments, evidence.warm_up)
+    raw = calibration.rule.raw(error.sum(1), evidence.rank, memory)
+    followed = calibration.level() if level is None else level
+    drift = np.ones(len(raw))
+    drift[answered:] = followed.follow(raw[answered:], evidence.warm_up[answered:])
+    return Examined(model, prepared, values, segments, evidence, error, raw, drift)
