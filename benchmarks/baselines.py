@@ -3,7 +3,7 @@
     python -m benchmarks.baselines                                     # all methods, `cpu` presets
     python -m benchmarks.baselines --methods knn npsr --seed 1
     python -m benchmarks.baselines --methods memto --set temperature=1e9
-    python -m benchmarks.baselines --out benchmarks/results/baselines.md
+    python -m benchmarks.baselines --out results/baselines.md
 
 The series has 10 variables, 4,000 healthy and 2,040 watched rows. Times are wall-clock seconds per
 10,000 rows on the threads stated, of one run: compare them within a table, not across machines.

@@ -4,7 +4,7 @@
     python benchmarks/fleet.py smd --data ~/datasets             # where SMD/ is
     python benchmarks/fleet.py smd --small                       # with a small network
 
-Each part replaces its section of benchmarks/results/fleet.md.
+Each part replaces its section of results/fleet.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
-RESULTS = Path(__file__).parent / "results" / "fleet.md"
+RESULTS = Path(__file__).parents[1] / "results" / "fleet.md"
 HEAD = """# Fleets, measured
 
 Each section was written by the command it names, on the machine it names. Absolute times hold for

@@ -1,7 +1,7 @@
 """Speed and memory of the metrics, beside the naive twin in the same run.
 
     python -m benchmarks.metrics                                  # prints the table
-    python -m benchmarks.metrics --out benchmarks/results/metrics.md
+    python -m benchmarks.metrics --out results/metrics.md
 
 Times are CPU seconds of one thread, the best of the runs stated, so that other work on the
 machine does not count. Exit code 1 when a limit is broken.
@@ -154,7 +154,7 @@ def main() -> int:
     lines = [
         "# Metrics: speed and memory",
         "",
-        "`python -m benchmarks.metrics --out benchmarks/results/metrics.md`",
+        "`python -m benchmarks.metrics --out results/metrics.md`",
         "",
         f"CPU seconds of one thread (best of 5 and of 3 runs); one event per 1,000 rows. "
         f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}. "

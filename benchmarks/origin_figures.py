@@ -1,7 +1,7 @@
 """Pictures of docs/quality-origins.md: ``python benchmarks/origin_figures.py``.
 
 The first shows one fault of one of the systems of benchmarks/origins.py, chosen because the
-largest error is not at its origin; the second draws benchmarks/results/origins.jsonl.
+largest error is not at its origin; the second draws results/origins.jsonl.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from origin_systems import KINDS, record
 from origins import residuals
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-RESULTS = Path(__file__).parent / "results" / "origins.jsonl"
+RESULTS = Path(__file__).parents[1] / "results" / "origins.jsonl"
 BLUE, HOT, SOFT, INK = "#2563a8", "#c2410c", "#8a94a3", "#1f2937"
 FAMILY, SYSTEM, FAULT, SHOWN = "linear", 1000, 4, 4
 

@@ -38,7 +38,7 @@ from origin_systems import FAMILIES, Recording, record
 from origin_tables import write_tables
 
 Array = NDArray[np.float64]
-_RESULTS = Path(__file__).parent / "results"
+_RESULTS = Path(__file__).parents[1] / "results"
 
 
 def residuals(model: FittedModel, x: Array) -> tuple[Array, Array, Evidence]:

@@ -4,8 +4,8 @@ Every run (entity × seed × variant) is a file of its own under the folder of r
 one is never repeated, so the whole can be interrupted and started again, and several processes
 can share the work (a run that another has begun is left to it).
 
-    ALORA_TS_DATA=… python benchmarks/quality.py run --results benchmarks/results/quality
-    python benchmarks/quality.py table --results benchmarks/results/quality
+    ALORA_TS_DATA=… python benchmarks/quality.py run --results results/quality
+    python benchmarks/quality.py table --results results/quality
 """
 
 from __future__ import annotations
@@ -246,13 +246,13 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="do the runs that are not done yet")
     runs.add_argument("--data", help="folder with SMD/, ASD/, MSL/ (default: ALORA_TS_DATA)")
-    runs.add_argument("--results", default="benchmarks/results/quality")
+    runs.add_argument("--results", default="results/quality")
     runs.add_argument("--datasets", default="SMD,ASD,MSL")
     runs.add_argument("--variants", default="default,authors")
     runs.add_argument("--seeds", type=int, default=3)
     runs.add_argument("--threads", type=int, default=1)
     tables = commands.add_parser("table", help="print the tables of docs/quality.md")
-    tables.add_argument("--results", default="benchmarks/results/quality")
+    tables.add_argument("--results", default="results/quality")
     args = parser.parse_args()
     if args.command == "run":
         run(args)

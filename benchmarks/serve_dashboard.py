@@ -1,7 +1,7 @@
 """How long a step of zoom or pan takes in the dashboard on a month of rows a second apart.
 
 Run: ``python -m benchmarks.serve_dashboard`` (about five minutes, 1 GB of disk in a temporary
-folder; Chromium must be installed). Writes benchmarks/results/serve-dashboard.md.
+folder; Chromium must be installed). Writes results/serve-dashboard.md.
 
 Two times are taken for every step, in the browser: until the chart is painted with what is
 already there, and until the finer lines that the service then sends are painted.
@@ -29,7 +29,7 @@ _FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
-_RESULT = Path(__file__).parent / "results" / "serve-dashboard.md"
+_RESULT = Path(__file__).parents[1] / "results" / "serve-dashboard.md"
 
 # Counts the requests for lines that are under way.
 _WATCH = """

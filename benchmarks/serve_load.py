@@ -2,7 +2,7 @@
 
     python -m benchmarks.serve_load                            # all three parts
     python -m benchmarks.serve_load --parts load --rows 4000
-    python -m benchmarks.serve_load --out benchmarks/results/serve-load.md
+    python -m benchmarks.serve_load --out results/serve-load.md
 
 *load*: one source, d=38, T=20, K=512, rows over HTTP in batches, an event stream open and a chart
 asked for every second as the dashboard does. First as fast as the service scores (it takes rows

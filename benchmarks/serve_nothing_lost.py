@@ -2,7 +2,7 @@
 
     python -m benchmarks.serve_nothing_lost                    # 200,000 rows, 20 kills, 2 restarts
     python -m benchmarks.serve_nothing_lost --rows 4000 --kills 2 --restarts 1
-    python -m benchmarks.serve_nothing_lost --out benchmarks/results/serve-nothing-lost.md
+    python -m benchmarks.serve_nothing_lost --out results/serve-nothing-lost.md
 
 Half of the rows go to one source over MQTT (mosquitto with persistence, QoS 1), half to another
 over HTTP. Both producers send a row again until it is confirmed. The service is ended by SIGKILL
