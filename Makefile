@@ -1,15 +1,23 @@
-# `make demo` and `make test` are the two commands of the README.
+# `make demo` and `make test` are the two commands of the README; `make quick` is for every change.
 PYTHON ?= python3
 VENV := .venv
+# Processes that share the tests.
+WORKERS ?= 2
+# What `make quick` compares with.
+BASE ?= main
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers check clean
+.PHONY: demo test quick lint types layers check clean
 
 demo: $(VENV)/.demo-ready
 	$(BIN)/alora-ts demo
 
 test: lint types layers check
+
+quick: lint types layers
+	picked="$$($(BIN)/python -m tests.quick $(BASE))" && \
+	$(BIN)/pytest -n $(WORKERS) -m "not slow" $$picked
 
 lint: $(VENV)/.dev-ready
 	$(BIN)/ruff check .
@@ -22,7 +30,7 @@ layers: $(VENV)/.dev-ready
 	$(BIN)/lint-imports
 
 check: $(VENV)/.dev-ready
-	$(BIN)/pytest --reruns 2 --reruns-delay 2 --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -n $(WORKERS) --reruns 2 --reruns-delay 2 --cov --cov-report=term:skip-covered
 
 # What an installation compiles.
 NATIVE := hatch_build.py $(wildcard src/alora_ts/fast/native/c/*)

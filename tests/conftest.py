@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine may take any time for one example; that is not a failure. CI sees the same examples
+from tests.parallel import Scheduling, long_first
+
+# A busy machine may take any time for one example; that is no finding. CI sees the same examples
 # each time, so that a change is judged by what it changed; everywhere else new ones are tried.
 settings.register_profile(
     "patient",
@@ -31,6 +34,18 @@ def data_root() -> Path | None:
     named = os.environ.get("ALORA_TS_DATA")
     root = Path(named) if named else REPOSITORY.parent / "shared" / "data"
     return root if root.is_dir() else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what is long, where workers share the tests."""
+    if hasattr(config, "workerinput"):
+        items[:] = long_first(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Keep tests together that share fixtures."""
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")
