@@ -25,14 +25,16 @@ from typing import Any
 COMMAND = [sys.executable, "-c", "from alora_ts.cli.main import run; run()", "bench", "run"]
 
 
-def run_with_kills(plan: str, out: Path, *, data: Path | None, kills: int, seed: int) -> list[int]:
-    """Run a plan to its end although it is killed; return the finished runs after each kill."""
+def run_with_kills(
+    plan: str, out: Path, *, data: Path | None, kills: int, seed: int, longest: float = 8.0
+) -> list[int]:
+    """Run a plan to its end although it is killed; give the finished runs after each kill."""
     rng = random.Random(seed)
     command = [*COMMAND, plan, "--out", str(out), *(["--data", str(data)] if data else [])]
     finished = []
     for _ in range(kills):
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as runner:
-            time.sleep(rng.uniform(2.0, 8.0))
+            time.sleep(rng.uniform(2.0, longest))
             runner.send_signal(signal.SIGKILL)
         finished.append(len(results(out)))
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -23,6 +23,7 @@ def _has_code(page: Path) -> bool:
     return any(block.reason is None for block in blocks(page.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if _has_code(page)], ids=_name)
 def test_blocks_run(page: Path, tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):

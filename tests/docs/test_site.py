@@ -12,12 +12,15 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("mkdocs") is None
-    or importlib.util.find_spec("mkdocstrings") is None
-    or importlib.util.find_spec("material") is None,
-    reason="mkdocs-material or mkdocstrings is not installed",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("mkdocs") is None
+        or importlib.util.find_spec("mkdocstrings") is None
+        or importlib.util.find_spec("material") is None,
+        reason="mkdocs-material or mkdocstrings is not installed",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,8 @@ def test_fit_detect_status(tmp_path: Path) -> None:
     assert fitted.code == 0, fitted.err
     assert "2 fitted, 3 failed" in fitted.out
     assert "12 rows are too few" in " ".join(fitted.out.split())
-    found = invoke("fleet", "detect", fleet, later, "--page", page, "--fail-on-anomaly", "-q")
+    detect = ("fleet", "detect", fleet, later, "--page", page, "--workers", "1")
+    found = invoke(*detect, "--fail-on-anomaly", "-q")
     assert (found.code, found.out) == (3, "")
     assert "Misbehaving together" in page.read_text()
     told = invoke("fleet", "status", fleet, "-o", table)
@@ -90,7 +91,7 @@ def test_an_interrupt_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path
     done = len(list(fleet.glob("entities/*/fit.json")))
     assert 1 <= done < 12
     assert done == len(list(fleet.glob("entities/*/model.alora")))
-    again = invoke("fleet", "fit", source, "-o", fleet, *QUICK)
+    again = invoke("fleet", "fit", source, "-o", fleet, *QUICK, "--workers", "1")
     assert again.code == 0, again.err
     assert f"{12 - done} fitted, {done} were done already" in again.out
     assert not Fleet.load(fleet).status().failed

@@ -16,6 +16,7 @@ from tests.fleet.machines import BAD, files, machine, quick, write_machines
 from tests.fleet.naive_engine import OneByOne
 
 
+@pytest.mark.slow
 def test_processes_write_what_one_by_one_writes_and_bad_machines_are_reported(
     tmp_path: Path,
 ) -> None:

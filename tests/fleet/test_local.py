@@ -83,10 +83,11 @@ def test_closing_ends_the_workers_and_leaves_nothing_half_written(tmp_path: Path
 def test_workers_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from alora_ts.fleet.local import LocalEngine\n"
+        "from alora_ts.fleet import local\n"
         "from tests.fleet.work import note\n"
+        "local._PATIENCE = 1.0\n"  # workers import this file too
         "if __name__ == '__main__':\n"
-        "    engine = LocalEngine(workers=1)\n"
+        "    engine = local.LocalEngine(workers=1)\n"
         "    list(engine.map(note, [(sys.argv[1], 60.0)], memory=lambda _: 0))\n"
     )
     script, noted = tmp_path / "driver.py", tmp_path / "noted"

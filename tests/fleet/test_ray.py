@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-_MACHINES = 24
+_MACHINES = 12
 
 
 def test_a_cluster_that_loses_a_node_gives_the_same_files(tmp_path: Path) -> None:

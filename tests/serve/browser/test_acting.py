@@ -12,6 +12,8 @@ import pytest
 from tests.serve.browser.plant import SIGNALS, STEP, make_token, measure, now, rows_until, serving
 from tests.serve.browser.watching import Watched, drawn, open_page, told
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def watched(chromium) -> Iterator[Watched]:

@@ -10,6 +10,8 @@ import pytest
 from tests.serve.browser.plant import Running
 from tests.serve.browser.watching import Watched, drawn, open_page, sideways
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=[(1280, False), (390, True)], ids=["1280-light", "390-dark"])
 def watched(chromium, plant_service, request) -> Iterator[Watched]:

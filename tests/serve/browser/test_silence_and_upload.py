@@ -11,6 +11,8 @@ from benchmarks.serve_programs import free_port
 from tests.serve.browser.plant import SIGNALS, STEP, Running, fit_model, now, rows_until, serving
 from tests.serve.browser.watching import open_page, sideways, told
 
+pytestmark = pytest.mark.slow
+
 # No broker listens there, so no signal ever comes.
 SETTINGS = """
 [[connect.mqtt]]

@@ -17,7 +17,7 @@ from tests.conftest import need_program
 def test_nothing_is_lost_or_repeated(tmp_path: Path) -> None:
     if find_program("mosquitto") is None:
         need_program("mosquitto")
-    proof = prove(tmp_path, rows=3000, kills=2, restarts=1)
+    proof = prove(tmp_path, rows=1500, kills=1, restarts=1)
     assert all(outcome.holds for outcome in proof.outcomes), table(proof)
     assert proof.refused == ()
 

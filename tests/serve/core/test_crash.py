@@ -44,8 +44,8 @@ def start(folder: Path, model: Path, port: int) -> subprocess.Popen[bytes]:
 def test_nothing_is_lost_when_the_service_is_killed(
     tmp_path: Path, model: ALoRa, model_file: Path
 ) -> None:
-    table = plant.values(1500, seed=5)
-    table[700:720, 0] += 50
+    table = plant.values(600, seed=5)
+    table[300:320, 0] += 50
     rows = plant.rows(table)
     folder, port = tmp_path / "data", free_port()
     sent, kills = 0, 0
@@ -53,7 +53,7 @@ def test_nothing_is_lost_when_the_service_is_killed(
     rng = np.random.default_rng(0)
     url = f"http://127.0.0.1:{port}/api/v1/sources/plant/rows"
     while sent < len(rows):
-        if kills < 1 and sent > 900:
+        if kills < 1 and sent > 350:
             process.send_signal(signal.SIGKILL)
             process.wait()
             kills += 1
