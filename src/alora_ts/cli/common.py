@@ -51,18 +51,19 @@ IgnoreOption = Annotated[
 ]
 # What is not given keeps the estimator's default; torch need not be loaded to show it.
 WindowOption = Annotated[
-    int | None, typer.Option(help="Rows the network looks at.", min=2, show_default="20")
+    int | None,
+    typer.Option(help="How many rows each score looks back on.", min=2, show_default="20"),
 ]
 EpochsOption = Annotated[
     int | None,
-    typer.Option(help="Most passes over the drawn windows.", min=1, show_default="4"),
+    typer.Option(help="Longest training, in epochs.", min=1, show_default="4"),
 ]
 AlarmShareOption = Annotated[
     float | None,
     typer.Option(help="Share of normal rows that may alarm, such as 0.001.", show_default="0.02"),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option(help="Every random draw comes from it.", show_default="0")
+    int | None, typer.Option(help="Seed of all random numbers.", show_default="0")
 ]
 AlarmsPerDayOption = Annotated[
     float | None, typer.Option(help="Set the alarm level by alarming rows per normal day.")

@@ -50,11 +50,17 @@ def fit(
     alarms_per_day: AlarmsPerDayOption = None,
     scoring: Annotated[
         str | None,
-        typer.Option(help="refined (ours), paper (Eq. 9), or error.", show_default="refined"),
+        typer.Option(
+            help="refined, paper (as published) or error (without the rank).",
+            show_default="refined",
+        ),
     ] = None,
     missing: Annotated[
         str | None,
-        typer.Option(help="Missing cells: hold, interpolate, mark or error.", show_default="hold"),
+        typer.Option(
+            help="Missing cells: hold (the last value), interpolate, mark or error.",
+            show_default="hold",
+        ),
     ] = None,
     gap: Annotated[
         float | None, typer.Option(help="Seconds without data that split the series.")
@@ -67,12 +73,14 @@ def fit(
     ] = None,
     scaling: Annotated[
         str | None,
-        typer.Option(help="standard, or robust against outliers.", show_default="standard"),
+        typer.Option(
+            help="Of the signals: standard, or robust against outliers.", show_default="standard"
+        ),
     ] = None,
     contamination: Annotated[
         float | None,
         typer.Option(
-            help="Share of the worst windows to drop before a second fit.", show_default="0.0"
+            help="Drop this share of TRAIN, the most abnormal, and fit again.", show_default="0.0"
         ),
     ] = None,
     threads: ThreadsOption = None,

@@ -12,7 +12,9 @@ __all__ = ["Training"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Training(Options):
-    """How a network is trained, but for how long. Why these defaults: docs/decisions/0002-training-budget.md.
+    """How a network is trained, but for how long.
+
+    Why these defaults: docs/decisions/0002-training-budget.md.
 
     Attributes
     ----------
