@@ -70,8 +70,7 @@ def on_page_content(html: str, **_: Any) -> str:
 def _mend_grouped(html: str) -> str:
     """Give each parameter of ALoRa its own type and default.
 
-    The docstring explains several parameters in one entry, and the renderer shows all of them with
-    the type and default of the first.
+    The renderer shows the source's words, such as the name of a constant instead of its value.
     """
     begin, end = (html.find(f'id="alora_ts.estimator.ALoRa{part}"') for part in ("", ".fit"))
     if begin < 0 or end < 0:

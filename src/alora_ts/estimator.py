@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ALoRa", "load"]
 
-_ARCHITECTURE, _TRAINING = Architecture(), Training()
-_CALIBRATION, _PREPARATION = CalibrationOptions(), PreparationOptions()
-
 
 class ALoRa(Parameters):
     """Detects when many signals misbehave and which of them caused it, without labels.
@@ -153,10 +150,10 @@ class ALoRa(Parameters):
         localization_memory: int = 10,
         merge: int | None = None,
         minimum: int = 1,
-        architecture: Architecture = _ARCHITECTURE,
-        training: Training = _TRAINING,
-        calibration: CalibrationOptions = _CALIBRATION,
-        preparation: PreparationOptions = _PREPARATION,
+        architecture: Architecture = Architecture(),
+        training: Training = Training(),
+        calibration: CalibrationOptions = CalibrationOptions(),
+        preparation: PreparationOptions = PreparationOptions(),
         threads: int | None = None,
         device: str = "auto",
         seed: int = 0,

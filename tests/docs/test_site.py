@@ -63,7 +63,11 @@ def test_classes_are_in_the_reference(site: Path) -> None:
 
 def test_each_parameter_has_its_own_default(site: Path) -> None:
     page = (site / "reference" / "python" / "index.html").read_text()
-    for name, default in (("localization", "&#x27;blend&#x27;"), ("window", "20"), ("seed", "0")):
+    for name, default in (
+        ("alarm_share", "0.02"),
+        ("architecture", "Architecture()"),
+        ("seed", "0"),
+    ):
         entry = page[page.index(f"<b><code>{name}</code></b>") :][:300]
         assert f"default: <code>{default}</code>" in entry
 
