@@ -17,6 +17,8 @@ from alora_ts.cli.serve import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
     from alora_ts.serve.store.store import Store
 
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke tokens for the service.")
@@ -36,21 +38,34 @@ def _open(config: Path | None, store: str | None, folder: Path | None) -> Store:
 @app.command()
 def create(
     *,
-    role: Annotated[str, typer.Option(help="read, write (also sends rows) or admin.")] = "read",
+    role: Annotated[
+        str,
+        typer.Option(
+            help="ingest (a gateway: sends rows, sees nothing), read, write (also rows and "
+            "verdicts) or admin (all)."
+        ),
+    ] = "read",
     name: Annotated[str, typer.Option(help="Whom it is for.")] = "",
+    source: Annotated[
+        str | None, typer.Option(help="The only source an ingest token may send rows to.")
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option(help="How long it is in force; until revoked if not given.")
+    ] = None,
     config: ConfigOption = None,
     store: StoreOption = None,
     folder: FolderOption = None,
 ) -> None:
     """Make a token and print it; it cannot be shown again.
 
-    Example: `alora-ts token create --role write --name "line 3 gateway"`
+    Examples: `alora-ts token create --role ingest --source line3 --name "line 3 gateway"`,
+    `alora-ts token create --role write --name "night shift" --days 90`
     """
     opened = _open(config, store, folder)
     try:
         from alora_ts.serve.http.tokens import make_token
 
-        typer.echo(make_token(opened, name=name, role=role))
+        typer.echo(make_token(opened, name=name, role=role, source=source, days=days))
     finally:
         opened.close()
 
@@ -70,13 +85,13 @@ def list_tokens(
         from alora_ts.serve.times import from_micros
 
         table = Table()
-        for heading in ("id", "role", "name", "created", "revoked"):
+        for heading in ("id", "role", "source", "name", "created", "expires", "revoked"):
             table.add_column(heading)
         with opened.reading() as connection:
             for token in all_tokens(connection):
-                revoked = "" if token.revoked_us is None else from_micros(token.revoked_us)[:19]
-                created = from_micros(token.created_us)[:19]
-                table.add_row(token.id, token.role, token.name, created, revoked)
+                moments = (token.created_us, token.expires_us, token.revoked_us)
+                shown = ["" if one is None else from_micros(one)[:19] for one in moments]
+                table.add_row(token.id, token.role, token.source or "", token.name, *shown)
         console().print(table)
     finally:
         opened.close()
@@ -90,15 +105,30 @@ def revoke(
     store: StoreOption = None,
     folder: FolderOption = None,
 ) -> None:
-    """Revoke a token; a running service follows within seconds."""
+    """Let a token count no more; a running service follows within seconds.
+
+    A service whose last token was revoked stays closed until another is made.
+    """
     from alora_ts.errors import AloraError
 
     opened = _open(config, store, folder)
     try:
+        from alora_ts.serve.http.tokens import TokenBook
         from alora_ts.serve.store.tokens import revoke_token
 
-        if not opened.writer.run(lambda connection: revoke_token(connection, token)):
-            raise AloraError(f"there is no valid token {token!r}; `alora-ts token list` shows them")
+        def write(connection: Connection) -> None:
+            if not revoke_token(connection, token):
+                raise AloraError(
+                    f"there is no token {token!r} in force; `alora-ts token list` shows them"
+                )
+
+        opened.change("token revoked", token, write)
         typer.echo(f"Revoked {token}.")
+        if not TokenBook(opened).has_admin():
+            typer.echo(
+                "No admin token is in force now: the service stays closed to what needs one. "
+                "`alora-ts token create --role admin` makes another.",
+                err=True,
+            )
     finally:
         opened.close()

@@ -25,12 +25,12 @@ _log = logging.getLogger("alora_ts.serve")
 
 
 def refuse_open_door(service: Service) -> None:
-    """Refuse to listen beyond this machine while everyone would be let in."""
+    """Refuse to listen beyond this machine while nobody could be let in."""
     settings = service.settings
     if not settings.loopback and not service.tokens.any():
         raise AloraError(
-            f"refusing to listen on {settings.host} without tokens: everyone who reaches it could "
-            "change models; make one first with `alora-ts token create --role admin`, or keep to "
+            f"refusing to listen on {settings.host} without tokens: nobody who reaches it could "
+            "use it; make one first with `alora-ts token create --role admin`, or keep to "
             "--host 127.0.0.1"
         )
 

@@ -14,17 +14,19 @@ from fastapi import FastAPI
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.app import create_app
 from alora_ts.serve.http.limits import RateLimiter
-from alora_ts.serve.http.tokens import TokenBook, make_token
+from alora_ts.serve.http.tokens import Bearer, TokenBook, make_token
 from alora_ts.serve.run import refuse_open_door
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.tokens import all_tokens, revoke_token
+from alora_ts.serve.times import now_micros
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
 ROWS = "/api/v1/sources/plant/rows"
 Start = Callable[[Settings], Plant]
+ROLES = ("ingest", "read", "write", "admin")
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -34,20 +36,21 @@ def bearer(token: str) -> dict[str, str]:
 @pytest.fixture
 def tokens(here: Plant) -> dict[str, str]:
     store = here.service.store
-    made = {role: make_token(store, name=role, role=role) for role in ("read", "write", "admin")}
+    made = {role: make_token(store, name=role, role=role) for role in ROLES}
     here.service.tokens._read = -1e9  # the book is two seconds old at most; do not wait for it
     return made
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "least"),
+    ("method", "path", "allowed"),
     [
-        ("GET", "/api/v1/sources", "read"),
-        ("GET", "/metrics", "read"),
-        ("GET", "/docs", "read"),
-        ("GET", "/openapi.json", "read"),
-        ("POST", ROWS, "write"),
-        ("POST", "/api/v1/incidents/x/feedback", "write"),
+        ("GET", "/api/v1/sources", "read write admin"),
+        ("GET", "/metrics", "read write admin"),
+        ("GET", "/api/v1/audit", "admin"),
+        ("POST", ROWS, "ingest write admin"),
+        ("POST", "/api/v1/incidents/x/feedback", "write admin"),
+        ("POST", "/api/v1/detect", "write admin"),
+        ("POST", "/api/v1/sources/plant/recalibrate", "admin"),
         ("POST", "/api/v1/models?name=x", "admin"),
         ("POST", "/api/v1/sources/plant/activate", "admin"),
         ("POST", "/api/v1/sources/plant/rollback", "admin"),
@@ -55,18 +58,81 @@ def tokens(here: Plant) -> dict[str, str]:
         ("DELETE", "/api/v1/fits/x", "admin"),
     ],
 )
-def test_roles(here: Plant, tokens: dict[str, str], method: str, path: str, least: str) -> None:
-    order = ["read", "write", "admin"]
+def test_roles(here: Plant, tokens: dict[str, str], method: str, path: str, allowed: str) -> None:
     assert here.client.request(method, path).status_code == 401
-    for role in order:
+    for role in ROLES:
         answer = here.client.request(method, path, headers=bearer(tokens[role]))
-        assert (answer.status_code == 403) == (order.index(role) < order.index(least)), role
+        assert (answer.status_code != 403) == (role in allowed.split()), role
         assert answer.status_code != 401
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_revoking_the_last_token_closes(serve: Start, settings: Settings, host: str) -> None:
+    here = serve(settings.model_copy(update={"host": host}))
+    book, store = here.service.tokens, here.service.store
+    token = make_token(store, name="n", role="admin")
+    book._read = -1e9
+    assert here.client.get("/api/v1/models", headers=bearer(token)).status_code == 200
+    store.writer.run(lambda c: revoke_token(c, token.split("_")[1]))
+    book._read = -1e9
+    for headers in ({}, bearer(token)):
+        assert here.client.get("/api/v1/models", headers=headers).status_code == 401
+    body = {"model_id": here.source.model_id}
+    assert here.client.post("/api/v1/sources/plant/activate", json=body).status_code == 401
+
+
+def test_nobody_is_let_in_beyond_loopback_without_tokens(serve: Start, settings: Settings) -> None:
+    here = serve(settings.model_copy(update={"host": "0.0.0.0"}))
+    assert here.client.get("/api/v1/models").status_code == 401
+
+
+def test_tokens_expire(here: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = make_token(here.service.store, name="n", role="read", days=2)
+    here.service.tokens._read = -1e9
+    assert here.client.get("/api/v1/sources", headers=bearer(token)).status_code == 200
+    later = now_micros() + 2 * 86_400_000_000
+    monkeypatch.setattr("alora_ts.serve.http.tokens.now_micros", lambda: later)
+    assert here.client.get("/api/v1/sources", headers=bearer(token)).status_code == 401
+    with pytest.raises(AloraError, match="in force for -1 days"):
+        make_token(here.service.store, name="n", role="read", days=-1)
+
+
+def test_an_ingest_token_keeps_to_its_source(here: Plant) -> None:
+    store = here.service.store
+    own = make_token(store, name="gateway", role="ingest", source="plant")
+    other = make_token(store, name="gateway", role="ingest", source="elsewhere")
+    here.service.tokens._read = -1e9
+    body = {"rows": plant.rows(plant.values(2))}
+    assert here.client.post(ROWS, json=body, headers=bearer(own)).status_code == 200
+    assert here.client.post(ROWS, json=body, headers=bearer(other)).status_code == 403
+    with pytest.raises(AloraError, match="only a token with the role ingest"):
+        make_token(store, name="n", role="admin", source="plant")
+
+
+def test_changes_are_audited(here: Plant, tokens: dict[str, str]) -> None:
+    admin = bearer(tokens["admin"])
+    body = {"model_id": here.source.model_id}
+    assert here.client.post("/api/v1/sources/plant/activate", json=body, headers=admin).is_success
+    assert here.client.post("/api/v1/sources/plant/rollback", headers=admin).is_success
+    trail = here.client.get("/api/v1/audit", headers=admin).json()
+    who = f"admin ({tokens['admin'].split('_')[1]})"
+    assert [(one["who"], one["action"], one["target"]) for one in trail[:2]] == [
+        (who, "model rolled back", "plant"),
+        (who, "model activated", "plant"),
+    ]
+    assert trail[1]["detail"] == {"model": here.source.model_id}
+    assert trail[2]["action"] == "token created"
+    assert trail[2]["who"] == "this machine"
+    page = here.client.get(f"/api/v1/audit?before={trail[0]['number']}&limit=1", headers=admin)
+    assert [one["number"] for one in page.json()] == [trail[1]["number"]]
+    # What failed has changed nothing and leaves no entry.
+    assert here.client.post("/api/v1/sources/plant/rollback", headers=admin).status_code == 409
+    assert len(here.client.get("/api/v1/audit", headers=admin).json()) == len(trail)
 
 
 def test_open_pages_need_no_token(here: Plant, tokens: dict[str, str]) -> None:
     assert tokens
-    for path in ("/", "/healthz", "/readyz"):
+    for path in ("/", "/healthz", "/readyz", "/docs", "/openapi.json"):
         assert here.client.get(path).status_code == 200
 
 
@@ -107,7 +173,7 @@ def test_only_hashes_are_kept(tmp_path: Path) -> None:
             kept = all_tokens(connection)[0]
         assert token not in str(kept)
         assert token.split("_", 2)[2] not in str(kept)
-        assert TokenBook(store).role_of(token) == (kept.id, "read")
+        assert TokenBook(store).bearer_of(token) == Bearer(kept.id, "n", "read", None)
         with pytest.raises(AloraError, match="did you mean 'admin'"):
             make_token(store, name="n", role="admn")
     finally:

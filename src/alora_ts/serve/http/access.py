@@ -13,14 +13,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from alora_ts.serve.http.endpoints.problems import problem
 from alora_ts.serve.http.limits import RateLimiter
-from alora_ts.serve.http.tokens import Role, TokenBook, allows
+from alora_ts.serve.http.tokens import Bearer, Role, TokenBook, allows
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.audit import acting
 
 __all__ = ["Guard", "needed_role"]
 
 _SAFE = {"GET", "HEAD", "OPTIONS"}
-_WRITES = re.compile(r"/api/v1/(sources/[^/]+/rows|incidents/[^/]+/feedback|detect)/?")
+_ROWS = re.compile(r"/api/v1/sources/([^/]+)/rows/?")
+_WRITES = re.compile(r"/api/v1/(incidents/[^/]+/feedback|detect)/?")
+_ADMIN_ONLY = re.compile(r"/api/v1/audit/?")
 _FAILURES_A_SECOND = 5.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _HEADERS = {
@@ -40,14 +43,17 @@ def needed_role(method: str, path: str) -> Role | None:
     Examples
     --------
     >>> needed_role("POST", "/api/v1/sources/plant/rows"), needed_role("GET", "/metrics")
-    ('write', 'read')
+    ('ingest', 'read')
     >>> needed_role("POST", "/api/v1/models"), needed_role("GET", "/")
     ('admin', None)
     """
-    if not path.startswith(("/api/", "/metrics", "/docs", "/openapi.json")):
+    if not path.startswith(("/api/", "/metrics")):
+        # Pages hold no data; what they show they ask for by the API.
         return None
     if method in _SAFE:
-        return "read"
+        return "admin" if _ADMIN_ONLY.fullmatch(path) else "read"
+    if _ROWS.fullmatch(path):
+        return "ingest"
     return "write" if _WRITES.fullmatch(path) else "admin"
 
 
@@ -63,9 +69,11 @@ class Guard:
 
     Notes
     -----
-    Without tokens the service is open to this machine. A web page elsewhere must not use the
-    visitor's browser to reach it, so requests must name a host of ours (which a page that lets
-    its own name point to 127.0.0.1 cannot) and, where they change something, come from our page.
+    A service that listens on loopback only and for which no token was ever made is open to this
+    machine. A web page elsewhere must not use the visitor's browser to reach it, so requests must
+    name a host of ours (which a page that lets its own name point to 127.0.0.1 cannot) and, where
+    they change something, come from our page. In every other case a request needs a token; when
+    the last one is revoked or expires, the service is closed, not open.
     """
 
     def __init__(
@@ -95,34 +103,43 @@ class Guard:
                 self._metrics.answered(scope["method"], message["status"])
             await send(message)
 
-        refusal = await self._refuse(scope)
-        await (refusal or self._app)(scope, receive, guarded)
+        answer = await self._admit(scope)
+        if isinstance(answer, Response):
+            await answer(scope, receive, guarded)
+            return
+        with acting("this machine" if answer is None else f"{answer.name} ({answer.id})"):
+            await self._app(scope, receive, guarded)
 
-    async def _refuse(self, scope: Scope) -> Response | None:
+    async def _admit(self, scope: Scope) -> Bearer | Response | None:
+        """Who may go on (None: whoever is on this machine), or the refusal."""
         headers, method = Headers(scope=scope), scope["method"]
         client = str((scope.get("client") or ("unknown",))[0])
         needed = needed_role(method, scope["path"])
+        bearer: Bearer | None = None
         if self._tokens.stale:
-            await run_in_threadpool(self._tokens.any)
-        if not self._tokens.any():
+            await run_in_threadpool(self._tokens.ever)
+        if self._settings().loopback and not self._tokens.ever():
             if not self._host_is_ours(headers.get("host", "")):
                 return problem(403, "the service is not reached by this name", "add it to `hosts`")
         elif needed is not None:
             kind, _, token = headers.get("authorization", "").partition(" ")
-            known = self._tokens.role_of(token.strip()) if kind.lower() == "bearer" else None
-            if known is None:
+            bearer = self._tokens.bearer_of(token.strip()) if kind.lower() == "bearer" else None
+            if bearer is None:
                 return self._unknown(client)
-            client, role = known
-            if not allows(role, needed):
+            client = bearer.id
+            if not allows(bearer.role, needed):
                 return problem(
                     403,
-                    f"this needs the role {needed}, the token has {role}",
+                    f"this needs the role {needed}, the token has {bearer.role}",
                     "make another with `alora-ts token create`",
                 )
+            rows = _ROWS.fullmatch(scope["path"])
+            if bearer.source is not None and (rows is None or rows[1] != bearer.source):
+                return problem(403, f"the token may only send rows of {bearer.source!r}")
         if method not in _SAFE and not _same_origin(headers):
             return problem(403, "the request comes from a page of another origin")
         wait = self._rates.wait(client, rate=self._settings().rate_limit)
-        return None if wait == 0 else _slow_down(wait)
+        return bearer if wait == 0 else _slow_down(wait)
 
     def _unknown(self, client: str) -> Response:
         wait = self._rates.wait(f"failed {client}", rate=_FAILURES_A_SECOND)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI
 
 from alora_ts.serve.http.access import Guard
 from alora_ts.serve.http.endpoints import (
+    audit,
     detect,
     docs,
     events,
@@ -59,7 +60,7 @@ def create_app(service: Service) -> FastAPI:
     )
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, models, detect, fits, events, health):
+    for part in (sources, rows, incidents, models, detect, fits, events, health, audit):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)

@@ -38,7 +38,7 @@ def judge(service: Service, key: str, verdict: str | None) -> dict[str, Any]:
         set_verdict(connection, key, verdict)
         return record | {"verdict": verdict}
 
-    record = service.store.writer.run(write)
+    record = service.store.change("incident judged", key, write, {"verdict": verdict})
     source = service.sources.get(record["source"])
     threshold = service.registry.refresh_threshold(source)
     shown = show_incident(record, source.name)

@@ -74,7 +74,9 @@ class Fits:
             "model_id": None,
             "comparison": None,
         }
-        self._service.store.writer.run(lambda c: add_fit(c, record))
+        self._service.store.change(
+            "fit started", source.name, lambda c: add_fit(c, record), {"fit": key}
+        )
         with self._service.store.reading() as connection:
             file = model_file(connection, source.model_id)
         order = FitOrder(
@@ -114,7 +116,13 @@ class Fits:
             if key not in self._running:
                 raise ConflictError(f"the fit is {state}; only one that waits or runs can be ended")
             process = self._running.pop(key)
-        self._set(key, state="cancelled", message="cancelled")
+        self._service.store.change(
+            "fit cancelled",
+            key,
+            lambda c: change_fit(c, key, state="cancelled", message="cancelled"),
+        )
+        self._progress.pop(key, None)
+        self._publish(key)
         if process is not None:
             process.terminate()
         return self.show(key)

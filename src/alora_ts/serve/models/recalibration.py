@@ -80,15 +80,22 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
     if not np.isfinite(value):
         raise DataError("the recent scores give no finite alarm level; look at the source's rows")
     note = f"{chosen.note}, rows {from_micros(int(recent.times[0]))} and later"
-    service.store.writer.run(
-        lambda c: save_recalibration(c, source.id, source.model_id, value, note)
+    service.store.change(
+        "level recalibrated",
+        source.name,
+        lambda c: save_recalibration(c, source.id, source.model_id, value, note),
+        {"value": value},
     )
     return _show(service, source, note)
 
 
 def undo_recalibration(service: Service, source: Source) -> dict[str, Any]:
     """Return to the alarm level the model was fitted with (and people's verdicts)."""
-    service.store.writer.run(lambda c: undo_recalibrations(c, source.id, source.model_id))
+    service.store.change(
+        "recalibration undone",
+        source.name,
+        lambda c: undo_recalibrations(c, source.id, source.model_id),
+    )
     return _show(service, source, "the model's own level")
 
 

@@ -107,11 +107,14 @@ class Registry:
     def add(self, file: bytes, *, name: str, origin: str) -> str:
         """Check a model file and keep it; returns its id."""
         card = describe_model(read_model(file))
-        return self._store.writer.run(
-            lambda connection: save_model(
-                connection, name=name, origin=origin, card=card, file=file
-            )
-        )
+
+        def write(connection: Connection) -> str:
+            return save_model(connection, name=name, origin=origin, card=card, file=file)
+
+        # A fit has an entry of its own, and the settings' files are offered at every start.
+        if origin == "upload":
+            return self._store.change("model uploaded", name, write)
+        return self._store.writer.run(write)
 
     def activate(self, name: str, model_id: str) -> Source:
         """Let a source, known or new, use a model from its next row on."""
@@ -128,7 +131,8 @@ class Registry:
             activate(connection, known.id, model_id)
             return self._threshold(connection, known.id, model_id)
 
-        self._take_up(known, variables, model_id, wanted, self._store.writer.run(write))
+        threshold = self._store.change("model activated", name, write, {"model": model_id})
+        self._take_up(known, variables, model_id, wanted, threshold)
         return known
 
     def roll_back(self, name: str) -> Source:
@@ -141,7 +145,7 @@ class Registry:
                 raise ConflictError(f"the source {name!r} has no earlier model to return to")
             return model_id, self._threshold(connection, source.id, model_id)
 
-        model_id, threshold = self._store.writer.run(write)
+        model_id, threshold = self._store.change("model rolled back", name, write)
         wanted = self._models.get(model_id).model_.preparation.variables
         self._take_up(source, source.variables, model_id, wanted, threshold)
         return source
@@ -175,7 +179,7 @@ class Registry:
             return number
 
         source = Source(
-            id=self._store.writer.run(write),
+            id=self._store.change("source made", name, write, {"model": model_id}),
             name=name,
             variables=wanted,
             model_id=model_id,

@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 __all__ = [
     "activations",
+    "audit",
     "fits",
     "incidents",
     "metadata",
@@ -183,4 +184,18 @@ tokens = Table(
     Column("hash", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
     Column("revoked_us", BigInteger, nullable=True),
+    # The only source that rows may go to, and until when; none for no limit.
+    Column("source", Text, nullable=True),
+    Column("expires_us", BigInteger, nullable=True),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at_us", BigInteger, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("detail", JSON, nullable=False),
 )

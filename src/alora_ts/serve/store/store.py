@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DatabaseError
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.store.audit import Entry, note
 from alora_ts.serve.store.engines import make_engines, store_url
 from alora_ts.serve.store.migrate import migrate
 from alora_ts.serve.store.writer import Writer
@@ -20,6 +21,7 @@ from alora_ts.serve.store.writer import Writer
 __all__ = ["Store"]
 
 _ADVISORY = 7_202_611
+_T = TypeVar("_T")
 
 
 class Store:
@@ -76,6 +78,23 @@ class Store:
         """A connection that sees one consistent state."""
         with self._reading.begin() as connection:
             yield connection
+
+    def change(
+        self,
+        action: str,
+        target: str,
+        work: Callable[[Connection], _T],
+        detail: Mapping[str, Any] | None = None,
+    ) -> _T:
+        """Write what a person decided, with its entry in the audit trail, both or neither."""
+        entry = Entry.now(action, target, detail)
+
+        def write(connection: Connection) -> _T:
+            result = work(connection)
+            note(connection, entry)
+            return result
+
+        return self.writer.run(write)
 
     def size(self) -> int:
         """Bytes on the disk."""

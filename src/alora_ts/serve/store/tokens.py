@@ -13,11 +13,27 @@ from alora_ts.serve.times import now_micros
 __all__ = ["add_token", "all_tokens", "revoke_token"]
 
 
-def add_token(connection: Connection, *, key: str, name: str, role: str, digest: str) -> None:
+def add_token(
+    connection: Connection,
+    *,
+    key: str,
+    name: str,
+    role: str,
+    digest: str,
+    source: str | None,
+    expires: int | None,
+) -> None:
     """Keep a token's hash."""
     connection.execute(
         insert(tokens).values(
-            id=key, name=name, role=role, hash=digest, created_us=now_micros(), revoked_us=None
+            id=key,
+            name=name,
+            role=role,
+            hash=digest,
+            created_us=now_micros(),
+            revoked_us=None,
+            source=source,
+            expires_us=expires,
         )
     )
 
