@@ -45,6 +45,7 @@ def serve(
     import torch
 
     refuse_without_packages()
+    from alora_ts.serve.operate.log_limit import LogLimit
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings_file import read_settings
 
@@ -56,6 +57,8 @@ def serve(
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LogLimit())
     logging.getLogger("alora_ts.serve").setLevel(logging.INFO)
     # Windows are small: a second thread inside torch costs more than it brings.
     torch.set_num_threads(1)

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.app import create_app
+from alora_ts.serve.http.connection import make_protocol, most_connections
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 
@@ -74,6 +75,7 @@ def run_service(
         app,
         host=settings.host,
         port=settings.port,
+        http=make_protocol(connections=most_connections(settings.connections)),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -139,7 +139,7 @@ class Service:
         old = self.settings
         fixed = [
             name
-            for name in ("host", "port", "folder", "store", "workers")
+            for name in ("host", "port", "folder", "store", "workers", "connections")
             if getattr(settings, name) != getattr(old, name)
         ]
         if fixed:

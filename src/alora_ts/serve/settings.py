@@ -41,6 +41,8 @@ class Settings(BaseModel):
         Seconds without a row after which a source counts as silent.
     workers
         Threads that score.
+    connections
+        Connections at a time; more are closed at once.
     body_limit, upload_limit
         Bytes of a request; the second for models and whole tables.
     rate_limit
@@ -67,6 +69,7 @@ class Settings(BaseModel):
     future_limit: _Seconds = 3600.0
     silent_after: _Seconds = 300.0
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
     body_limit: _Bytes = 16 * 2**20
     upload_limit: _Bytes = 512 * 2**20
     rate_limit: Annotated[float, Field(gt=0, le=1e6)] = 500.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from alora_ts.serve.store.audit import acting
 
 __all__ = ["Guard", "needed_role"]
 
+_log = logging.getLogger("alora_ts.serve")
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 _ROWS = re.compile(r"/api/v1/sources/([^/]+)/rows/?")
 _WRITES = re.compile(r"/api/v1/(incidents/[^/]+/feedback|detect)/?")
@@ -95,8 +97,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -108,7 +114,16 @@ class Guard:
             await answer(scope, receive, guarded)
             return
         with acting("this machine" if answer is None else f"{answer.name} ({answer.id})"):
-            await self._app(scope, receive, guarded)
+            try:
+                await self._app(scope, receive, guarded)
+            except Exception:
+                # Answered here and not by the server around us, so that the answer has our
+                # headers and is counted.
+                _log.exception("%s %s failed", scope["method"], scope["path"][:200])
+                if started:
+                    raise
+                failed = problem(500, "the service failed at this request", "its log says why")
+                await failed(scope, receive, guarded)
 
     async def _admit(self, scope: Scope) -> Bearer | Response | None:
         """Who may go on (None: whoever is on this machine), or the refusal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from alora_ts.serve.http.endpoints.problems import problem
 __all__ = ["BodyLimit", "RateLimiter"]
 
 _CLIENTS = 10_000
+_SECONDS = 30.0
+_BYTES_A_SECOND = 50_000.0
 
 
 class RateLimiter:
@@ -48,7 +51,10 @@ class RateLimiter:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large: at once when they say so, else as soon as they are.
+    """Refuses bodies that are too large or too slow.
+
+    Too large: at once when they say so, else as soon as they are. Too slow: not all there after
+    30 s, and 1 s more for every 50 kB that came.
 
     Parameters
     ----------
@@ -74,12 +80,22 @@ class BodyLimit:
                 scope, receive, send
             )
             return
-        received = 0
+        received, complete, began = 0, False, time.monotonic()
 
         async def counted() -> Message:
-            nonlocal received
-            part = await receive()
+            nonlocal received, complete
+            if complete:
+                # Whoever asks now waits for the client to leave, however long that takes.
+                return await receive()
+            left = began + _SECONDS + received / _BYTES_A_SECOND - time.monotonic()
+            try:
+                part = await asyncio.wait_for(receive(), left)
+            except TimeoutError:
+                raise HTTPException(
+                    408, "the body came too slowly", headers={"connection": "close"}
+                ) from None
             received += len(part.get("body", b""))
+            complete = not part.get("more_body", False)
             if received > limit:
                 raise HTTPException(413, message, headers={"connection": "close"})
             return part

@@ -9,11 +9,14 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.service import Service
+from alora_ts.serve.store.heartbeat import beat
 from alora_ts.serve.store.outbox import count_dead
 from alora_ts.serve.times import now_micros
 from alora_ts.version import __version__
 
 __all__ = ["is_ready", "show_health"]
+
+_PATIENCE = 5.0
 
 
 def show_health(service: Service) -> dict[str, Any]:
@@ -43,11 +46,16 @@ def show_health(service: Service) -> dict[str, Any]:
 
 
 def is_ready(service: Service) -> str | None:
-    """None when rows can be taken; otherwise what is in the way."""
+    """None when rows can be taken; otherwise what is in the way.
+
+    It writes: a full disk can still be read. Writes of others that fail count too, because a
+    small one may find room where theirs did not.
+    """
+    before = service.store.writer.trouble
     try:
         with service.store.reading() as connection:
             connection.execute(text("SELECT 1"))
-        service.store.writer.submit(lambda c: c.execute(text("SELECT 1")) and None).result(5)
+        service.store.writer.submit(beat).result(_PATIENCE)
     except (SQLAlchemyError, TimeoutError) as error:
-        return f"the store does not answer ({type(error).__name__})"
-    return None
+        return f"the store cannot be written ({type(error).__name__})"
+    return None if before is None else f"writes to the store fail ({before})"

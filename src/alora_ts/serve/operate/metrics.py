@@ -69,6 +69,9 @@ class Metrics:
             buckets=_LATENCY,
             registry=kept,
         )
+        self._storage_errors = Counter(
+            "alora_storage_errors", "Requests that the store failed", registry=kept
+        )
         self._requests = Counter(
             "alora_http_requests", "Requests", ["method", "status"], registry=kept
         )
@@ -112,6 +115,11 @@ class Metrics:
     def answered(self, method: str, status: int) -> None:
         """Count a request."""
         self._requests.labels(method if method in _METHODS else "other", str(status)).inc()
+
+    def storage_failed(self) -> None:
+        """Count a request that the store failed."""
+        self._storage_errors.inc()
+        self.counters["storage_errors"] += 1
 
     def text(self) -> bytes:
         """All of it in Prometheus's text format."""

@@ -22,6 +22,7 @@ __all__ = [
     "activations",
     "audit",
     "fits",
+    "heartbeat",
     "incidents",
     "metadata",
     "models",
@@ -187,6 +188,14 @@ tokens = Table(
     # The only source that rows may go to, and until when; none for no limit.
     Column("source", Text, nullable=True),
     Column("expires_us", BigInteger, nullable=True),
+)
+
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    # One row: when the store was last seen to take a write.
+    Column("id", Integer, primary_key=True),
+    Column("at_us", BigInteger, nullable=False),
 )
 
 audit = Table(

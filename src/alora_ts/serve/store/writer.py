@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 __all__ = ["Writer"]
 
@@ -36,10 +37,16 @@ class Writer:
     Parameters
     ----------
     engine : sqlalchemy.Engine
+
+    Attributes
+    ----------
+    trouble : str or None
+        Why the last write failed; None while writes succeed.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.trouble: str | None = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="alora-writer", daemon=True)
         self._thread.start()
@@ -111,6 +118,9 @@ class Writer:
         except Exception as error:
             _log.error("a transaction failed, nothing of it was kept: %s", type(error).__name__)
             done, failed = [], [(job, error) for job in jobs]
+        broken = [error for _, error in failed if isinstance(error, SQLAlchemyError)]
+        if broken or done:
+            self.trouble = type(broken[0]).__name__ if broken else None
         for job, result in done:
             try:
                 if job.after is not None:

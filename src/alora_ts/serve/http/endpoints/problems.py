@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from alora_ts.errors import AloraError
@@ -16,12 +17,14 @@ from alora_ts.serve.problems import ConflictError, NotFoundError
 __all__ = ["add_handlers", "problem"]
 
 _log = logging.getLogger("alora_ts.serve")
+_RETRY_AFTER = "5"
 _CODES = {
     400: "bad-request",
     401: "unauthorized",
     403: "forbidden",
     404: "not-found",
     405: "method-not-allowed",
+    408: "too-slow",
     409: "conflict",
     413: "too-large",
     415: "unsupported-media-type",
@@ -62,11 +65,17 @@ def add_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
-    async def bug(request: Request, error: Exception) -> Response:
-        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return problem(500, "the service failed at this request", "its log says why")
+    async def storage(request: Request, error: Exception) -> Response:
+        request.app.state.service.metrics.storage_failed()
+        _log.error("the store failed a request: %s", type(error).__name__)
+        return problem(
+            503,
+            "the store cannot take or give data now",
+            "nothing was stored; send it again later",
+            {"retry-after": _RETRY_AFTER},
+        )
 
     app.add_exception_handler(AloraError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
-    app.add_exception_handler(Exception, bug)
+    app.add_exception_handler(SQLAlchemyError, storage)
