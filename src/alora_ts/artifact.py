@@ -32,6 +32,7 @@ __all__ = [
 
 FORMAT_VERSION = 1
 _KEY = "alora_ts"
+_LONGEST = 32 * 2**20
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def read_described(path: Path, key: str) -> tuple[dict[str, Any] | None, dict[st
 
     with safe_open(path, framework="pt") as opened:
         text = (opened.metadata() or {}).get(key)
-        # The opened file is not a dict: it has keys() but cannot be iterated.
+        if text is not None and len(text) > _LONGEST:
+            raise json.JSONDecodeError(f"longer than {_LONGEST:,} characters", "", 0)
+        # The opened file is no dict: it has keys() but cannot be iterated.
         tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     return None if text is None else json.loads(text), tensors
 

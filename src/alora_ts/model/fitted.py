@@ -19,6 +19,7 @@ from alora_ts.diagnosis.builder import IncidentBuilder
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
+from alora_ts.model.plausible import refuse_bounds, refuse_misfit
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.scoring import Calibration
 
@@ -171,17 +172,27 @@ class FittedModel:
     ) -> FittedModel:
         """Back from :meth:`describe` and :meth:`tensors`."""
         preparation = Preparation.from_dict(saved["preparation"])
+        variables = len(preparation.variables)
+        pairs = tensors.get("embed.pairs")
+        if pairs is None:
+            # A dense embedding has no pairs; only the width matters to build the network.
+            pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
+        own = {name: one for name, one in tensors.items() if not name.startswith(_MECHANISMS)}
+        calibration = Calibration.from_dict(saved["calibration"])
+        refuse_misfit(architecture, own, pairs, variables)
+        refuse_bounds(
+            smoothing=calibration.rule.smoothing,
+            localization_memory=diagnosis.localization_memory,
+            drift_memory=calibration.drift_memory,
+        )
+        network = ALoRaT(pairs, variables=variables, architecture=architecture)
         learned = {
             name.removeprefix(_MECHANISMS): tensor.numpy()
             for name, tensor in tensors.items()
             if name.startswith(_MECHANISMS)
         }
-        network = ALoRaT.from_tensors(
-            {name: own for name, own in tensors.items() if not name.startswith(_MECHANISMS)},
-            variables=len(preparation.variables),
-            window=window,
-            architecture=architecture,
-        )
+        network.load_state_dict(own)
+        network.eval()
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in saved["training"].items()
@@ -189,7 +200,7 @@ class FittedModel:
         return cls(
             network=network,
             preparation=preparation,
-            calibration=Calibration.from_dict(saved["calibration"]),
+            calibration=calibration,
             training=TrainingSummary(**training),
             period=Period(**saved["period"]),
             options=diagnosis,

@@ -116,7 +116,7 @@ class Calibration:
         weight = np.array(saved["rule"].get("weight", np.ones_like(scale)), dtype=np.float64)
         rule = {**saved["rule"], "scale": scale, "weight": weight}
         return cls(
-            rank_level=saved["rank_level"],
+            rank_level=float(saved["rank_level"]),
             rule=ScoreRule(**rule),
             threshold=Threshold(**saved["threshold"]),
             rows=saved["rows"],

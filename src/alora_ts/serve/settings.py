@@ -45,6 +45,8 @@ class Settings(BaseModel):
         Connections at a time; more are closed at once.
     body_limit, upload_limit
         Bytes of a request; the second for models and whole tables.
+    detect_cells
+        Cells of a table that is judged in one call.
     rate_limit
         Requests a second from one client; twice as many at once.
     feedback_limit
@@ -72,6 +74,7 @@ class Settings(BaseModel):
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
     body_limit: _Bytes = 16 * 2**20
     upload_limit: _Bytes = 512 * 2**20
+    detect_cells: Annotated[int, Field(ge=1000, le=10**10)] = 10_000_000
     rate_limit: Annotated[float, Field(gt=0, le=1e6)] = 500.0
     feedback_limit: Annotated[float, Field(ge=1, le=100)] = 3.0
     recalibrate_every: Annotated[float, Field(ge=0, le=10_000)] = 0.0

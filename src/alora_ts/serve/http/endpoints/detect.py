@@ -61,9 +61,15 @@ def _diagnose(service: Service, model_id: str, kind: str, body: bytes) -> dict[s
     model = service.models.get(model_id)
     variables = model.model_.preparation.variables
     if kind == "application/json":
+        if len(body) > service.settings.body_limit:
+            # Its objects take many times the memory of its text.
+            raise HTTPException(
+                413,
+                f"JSON is taken up to {service.settings.body_limit:,} bytes; send CSV or Parquet",
+            )
         frame = _from_rows(body, variables)
     else:
-        frame = _from_file(body, parquet=kind in _PARQUET)
+        frame = _from_file(body, parquet=kind in _PARQUET, most=service.settings.detect_cells)
     if frame.height == 0:
         raise DataError("the table has no rows; send at least one")
     return model.diagnose(frame, progress=False).to_dict()
@@ -84,12 +90,26 @@ def _from_rows(body: bytes, variables: tuple[str, ...]) -> pl.DataFrame:
     return rows_frame(np.array(times, dtype=np.int64), table, variables)
 
 
-def _from_file(body: bytes, *, parquet: bool) -> pl.DataFrame:
+def _from_file(body: bytes, *, parquet: bool, most: int) -> pl.DataFrame:
+    """Read a table whose size was looked at before: a small file can hold very many rows."""
     try:
         if parquet:
-            return pl.read_parquet(io.BytesIO(body))
+            scanned = pl.scan_parquet(io.BytesIO(body))
+            columns = len(scanned.collect_schema())
+            _refuse_large(scanned.select(pl.len()).collect().item(), columns, most)
+            return scanned.collect()
+        columns = body[: body.find(b"\n")].count(b",") + 1
+        _refuse_large(body.count(b"\n"), columns, most)
         return pl.read_csv(io.BytesIO(body), try_parse_dates=True, infer_schema_length=10_000)
     # polars raises its own errors, OSError, and for damaged files its panic type.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         what = "Parquet" if parquet else "CSV"
         raise DataError(f"the body cannot be read as {what}: {str(error)[:200]}") from error
+
+
+def _refuse_large(rows: int, columns: int, most: int) -> None:
+    if rows * columns > most:
+        raise HTTPException(
+            413,
+            f"the table has {rows:,} rows of {columns:,} columns, more than {most:,} cells",
+        )

@@ -1,0 +1,90 @@
+"""Small files that ask for much memory: refused before they get it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import psutil
+import pytest
+from benchmarks.fuzz_models import mutations, rebuilt, split
+
+from alora_ts import load
+from alora_ts.errors import ArtifactError
+from alora_ts.serve.models.cache import read_model
+from tests.serve.core.conftest import Plant
+
+_MIB = 2**20
+
+
+def memory() -> float:
+    return float(psutil.Process().memory_info().rss / _MIB)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("layers", 10**9),
+        ("layers", 4),
+        ("layers", -1),
+        ("window", 10**7),
+        ("heads", 10**8),
+        ("kernel_width", 10**8),
+        ("localization_memory", 10**10),
+        ("layers", 2.5),
+    ],
+)
+def test_a_description_is_checked_before_anything_is_built(
+    model_file: Path, tmp_path: Path, name: str, value: Any
+) -> None:
+    table, header, data = split(model_file.read_bytes())
+    set_everywhere(header, name, value)
+    bomb = tmp_path / "bomb.alora"
+    bomb.write_bytes(rebuilt(table, header, data))
+    before = memory()
+    with pytest.raises(ArtifactError):
+        load(bomb)
+    assert memory() - before < 256
+
+
+def set_everywhere(value: Any, name: str, new: Any) -> None:
+    if isinstance(value, dict):
+        if name in value:
+            value[name] = new
+        for inner in value.values():
+            set_everywhere(inner, name, new)
+
+
+def test_mutated_models_are_refused_or_work(model_file: Path) -> None:
+    file, before = model_file.read_bytes(), memory()
+    refused = 0
+    for _, mutated in zip(range(150), mutations(file, seed=1), strict=False):
+        try:
+            read_model(mutated)
+        except ArtifactError:
+            refused += 1
+    assert refused > 50
+    assert memory() - before < 256
+
+
+def test_a_table_is_measured_before_it_is_read(here: Plant) -> None:
+    rows = 15_000_000
+    buffer = io.BytesIO()
+    pl.select(pl.repeat(1.0, rows, eager=False).alias("flow")).write_parquet(buffer)
+    body = buffer.getvalue()
+    assert len(body) < 4 * _MIB
+    before = memory()
+    url = f"/api/v1/detect?model_id={here.source.model_id}"
+    kind = {"content-type": "application/vnd.apache.parquet"}
+    answer = here.client.post(url, content=body, headers=kind)
+    assert answer.status_code == 413
+    assert "15,000,000 rows" in answer.json()["error"]["message"]
+    assert memory() - before < 256
+    csv = b"a,b\n" + b"1,2\n" * 6_000_000
+    answer = here.client.post(url, content=csv, headers={"content-type": "text/csv"})
+    assert answer.status_code == 413
+    many = b'{"rows": [' + b" " * here.service.settings.body_limit + b"]}"
+    answer = here.client.post(url, content=many, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
