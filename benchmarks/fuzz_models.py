@@ -75,7 +75,7 @@ def mutations(file: bytes, *, seed: int) -> Iterator[bytes]:
             if isinstance(holder, dict) and rng.random() < 0.1:
                 del holder[last]
             else:
-                holder[last] = _STRANGE[int(rng.integers(len(_STRANGE)))]
+                holder[last] = copy.deepcopy(_STRANGE[int(rng.integers(len(_STRANGE)))])
         cut = len(data) if rng.random() < 0.9 else int(rng.integers(len(data)))
         yield rebuilt(table, description, data[:cut])
 

@@ -88,6 +88,11 @@ def run_service(
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         server.run()
+        if service.store.writer.lost:
+            raise AloraError(
+                f"the store {service.store.name} was taken by another alora-ts serve; stop that "
+                "one first"
+            )
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -103,6 +108,12 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._service.store.writer.lost and not self.should_exit:
+            _log.error("another alora-ts serve has taken the store; this one stops")
+            self.should_exit = True
+        return await super().on_tick(counter)
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         await super().startup(sockets)  # type: ignore[arg-type]

@@ -18,6 +18,8 @@ from alora_ts import ALoRa
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.tokens import TokenBook, make_token
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.heartbeat import beat
+from alora_ts.serve.store.hold import StoreLostError
 from alora_ts.serve.store.store import Store
 from tests.conftest import need_program
 from tests.serve.core import plant
@@ -29,8 +31,30 @@ def program(name: str) -> str:
     return str(found[-1]) if found else need_program(name)
 
 
+class Server:
+    """A PostgreSQL server that can be restarted."""
+
+    def __init__(self, folder: Path, as_user: list[str]) -> None:
+        self.folder = folder
+        self.as_user = as_user
+        self.port = free_port()
+        self.address = f"postgresql://alora:s3cret@127.0.0.1:{self.port}/postgres"
+
+    def run(self, *command: str) -> None:
+        quiet = subprocess.DEVNULL
+        subprocess.run([*self.as_user, *command], check=True, cwd=self.folder, stdout=quiet)
+
+    def control(self, *words: str) -> None:
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        where = ["-D", f"{self.folder}/db", "-w", "-t", "300", "-l", f"{self.folder}/log"]
+        self.run(program("pg_ctl"), *where, "-o", options, *words)
+
+    def restart(self) -> None:
+        self.control("-m", "fast", "restart")
+
+
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
+def server() -> Iterator[Server]:
     # The server's user must reach its folder, which pytest's own folders do not allow.
     folder = Path("/tmp") / f"alora-pg-{os.getpid()}"
     folder.mkdir(mode=0o755)
@@ -38,33 +62,42 @@ def database() -> Iterator[str]:
     if os.geteuid() == 0:
         as_user = [need_program("runuser"), "-u", "postgres", "--"]
         shutil.chown(folder, "postgres")
-    port = free_port()
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-
-    def run(*command: str) -> None:
-        subprocess.run([*as_user, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL)
-
+    server = Server(folder, as_user)
     try:
-        run(program("initdb"), "-D", f"{folder}/db", "-A", "trust", "-U", "alora", "--no-sync")
-        run(
-            program("pg_ctl"),
-            "-D",
-            f"{folder}/db",
-            "-w",
-            "-t",
-            "300",
-            "-l",
-            f"{folder}/log",
-            "-o",
-            options,
-            "start",
-        )
+        made = ["-D", f"{folder}/db", "-A", "trust", "-U", "alora", "--no-sync"]
+        server.run(program("initdb"), *made)
+        server.control("start")
         try:
-            yield f"postgresql://alora:s3cret@127.0.0.1:{port}/postgres"
+            yield server
         finally:
-            run(program("pg_ctl"), "-D", f"{folder}/db", "-m", "immediate", "stop")
+            server.control("-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.fixture
+def database(server: Server) -> str:
+    return server.address
+
+
+def test_a_restarted_server_lets_only_one_write(server: Server) -> None:
+    """The lock dies with the server; whoever takes the store then shuts the other out."""
+    first = Store(server.address)
+    server.restart()
+    # Nobody came: the first takes its lock again with its next write.
+    first.writer.run(beat)
+    with pytest.raises(AloraError, match="in use"):
+        Store(server.address)
+    server.restart()
+    second = Store(server.address)
+    with pytest.raises(StoreLostError):
+        first.writer.run(beat)
+    assert first.writer.lost
+    second.writer.run(beat)
+    first.close()
+    second.writer.run(beat)
+    second.close()
+    Store(server.address).close()
 
 
 def test_rows_scores_incidents_and_restart(
@@ -111,9 +144,9 @@ def test_tokens_and_foreign_schemas(database: str) -> None:
     store = Store(database, exclusive=False)
     try:
         token = make_token(store, name="n", role="write")
-        role = TokenBook(store).role_of(token)
-        assert role is not None
-        assert role[1] == "write"
+        bearer = TokenBook(store).bearer_of(token)
+        assert bearer is not None
+        assert bearer.role == "write"
         later = text("UPDATE alembic_version SET version_num = '9999'")
         store.writer.run(lambda connection: connection.execute(later) and None)
     finally:

@@ -160,7 +160,7 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
     older.execute("ALTER TABLE incidents DROP COLUMN origin")
     for column in ("source", "expires_us"):
         older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
-    for table_name in ("audit", "heartbeat"):
+    for table_name in ("audit", "heartbeat", "holder"):
         older.execute(f"DROP TABLE {table_name}")
     older.execute("UPDATE alembic_version SET version_num = '0001'")
     older.commit()

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.heartbeat import beat
+from alora_ts.serve.store.hold import StoreLostError
 from alora_ts.serve.store.outbox import count_dead
 from alora_ts.serve.times import now_micros
 from alora_ts.version import __version__
@@ -56,6 +57,6 @@ def is_ready(service: Service) -> str | None:
         with service.store.reading() as connection:
             connection.execute(text("SELECT 1"))
         service.store.writer.submit(beat).result(_PATIENCE)
-    except (SQLAlchemyError, TimeoutError) as error:
+    except (SQLAlchemyError, StoreLostError, TimeoutError) as error:
         return f"the store cannot be written ({type(error).__name__})"
     return None if before is None else f"writes to the store fail ({before})"

@@ -23,6 +23,7 @@ __all__ = [
     "audit",
     "fits",
     "heartbeat",
+    "holder",
     "incidents",
     "metadata",
     "models",
@@ -196,6 +197,14 @@ heartbeat = Table(
     # One row: when the store was last seen to take a write.
     Column("id", Integer, primary_key=True),
     Column("at_us", BigInteger, nullable=False),
+)
+
+holder = Table(
+    "holder",
+    metadata,
+    # One row: how often a service has taken the store (PostgreSQL).
+    Column("id", Integer, primary_key=True),
+    Column("epoch", BigInteger, nullable=False),
 )
 
 audit = Table(

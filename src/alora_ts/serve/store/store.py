@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +13,12 @@ from sqlalchemy.exc import DatabaseError
 from alora_ts.errors import AloraError
 from alora_ts.serve.store.audit import Entry, note
 from alora_ts.serve.store.engines import make_engines, store_url
+from alora_ts.serve.store.hold import FileHold, Hold, ServerHold, StoreBusyError
 from alora_ts.serve.store.migrate import migrate
 from alora_ts.serve.store.writer import Writer
 
 __all__ = ["Store"]
 
-_ADVISORY = 7_202_611
 _T = TypeVar("_T")
 
 
@@ -47,11 +45,14 @@ class Store:
         self.address = address
         self.url = store_url(address)
         self._writing, self._reading = make_engines(self.url)
-        self._held: Any = None
+        self._held: Hold | None = None
         try:
             if exclusive:
-                self._hold()
+                self._held = self._hold()
             migrate(self._writing)
+            if self._held is not None:
+                with self._writing.begin() as connection:
+                    self._held.settle(connection)
         except DatabaseError as error:
             self._release()
             # The driver's words, without the address: that may hold a password.
@@ -59,7 +60,7 @@ class Store:
         except BaseException:
             self._release()
             raise
-        self.writer = Writer(self._writing)
+        self.writer = Writer(self._writing, None if self._held is None else self._held.check)
 
     @property
     def name(self) -> str:
@@ -110,37 +111,20 @@ class Store:
         self.writer.close()
         self._release()
 
-    def _hold(self) -> None:
-        busy = AloraError(
-            f"the store {self.name} is in use by another alora-ts serve; stop that one first or "
-            "give another --store"
-        )
-        if self.kind == "sqlite":
-            try:
-                handle = os.open(f"{self.url.database}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-            except OSError as error:
-                raise AloraError(
-                    f"cannot open the store {self.name}: {error.strerror}; choose a place you may "
-                    "write to"
-                ) from error
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(handle)
-                raise busy from error
-            self._held = handle
-            return
-        self._held = connection = self._reading.connect()
-        if not connection.scalar(text(f"SELECT pg_try_advisory_lock({_ADVISORY})")):
-            raise busy
-        connection.commit()
+    def _hold(self) -> Hold:
+        try:
+            if self.kind == "sqlite":
+                return FileHold(str(self.url.database))
+            return ServerHold(self._reading)
+        except StoreBusyError as error:
+            raise AloraError(
+                f"the store {self.name} is in use by another alora-ts serve; stop that one first "
+                "or give another --store"
+            ) from error
 
     def _release(self) -> None:
-        if isinstance(self._held, int):
-            os.close(self._held)
-        elif self._held is not None:
-            self._held.invalidate()
-            self._held.close()
+        if self._held is not None:
+            self._held.release()
         self._held = None
         self._reading.dispose()
         self._writing.dispose()

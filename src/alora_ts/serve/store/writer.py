@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.store.hold import StoreLostError
+
 __all__ = ["Writer"]
 
 _TOGETHER = 256
@@ -37,15 +39,21 @@ class Writer:
     Parameters
     ----------
     engine : sqlalchemy.Engine
+    check : callable, optional
+        Called first in every transaction; raises StoreLostError when the store is another's.
 
     Attributes
     ----------
     trouble : str or None
         Why the last write failed; None while writes succeed.
+    lost : bool
+        Whether the store is another's now: then nothing is written any more.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, check: Callable[[Connection], None] | None = None) -> None:
         self._engine = engine
+        self._check = check
+        self.lost = False
         self.trouble: str | None = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="alora-writer", daemon=True)
@@ -109,6 +117,8 @@ class Writer:
         failed: list[tuple[_Job, BaseException]] = []
         try:
             with self._engine.begin() as connection:
+                if self._check is not None:
+                    self._check(connection)
                 for job in jobs:
                     try:
                         with connection.begin_nested():
@@ -116,9 +126,12 @@ class Writer:
                     except Exception as error:
                         failed.append((job, error))
         except Exception as error:
+            self.lost = self.lost or isinstance(error, StoreLostError)
             _log.error("a transaction failed, nothing of it was kept: %s", type(error).__name__)
             done, failed = [], [(job, error) for job in jobs]
-        broken = [error for _, error in failed if isinstance(error, SQLAlchemyError)]
+        broken = [
+            error for _, error in failed if isinstance(error, SQLAlchemyError | StoreLostError)
+        ]
         if broken or done:
             self.trouble = type(broken[0]).__name__ if broken else None
         for job, result in done:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.problems import ConflictError, NotFoundError
+from alora_ts.serve.store.hold import StoreLostError
 
 __all__ = ["add_handlers", "problem"]
 
@@ -75,6 +76,7 @@ def add_handlers(app: FastAPI) -> None:
             {"retry-after": _RETRY_AFTER},
         )
 
+    app.add_exception_handler(StoreLostError, storage)
     app.add_exception_handler(AloraError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)

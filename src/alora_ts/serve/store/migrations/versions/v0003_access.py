@@ -18,6 +18,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_table(
+        "holder",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
         "audit",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("at_us", sa.BigInteger(), nullable=False),
