@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
@@ -26,11 +26,18 @@ class MemoryOutbox:
         self.broken = False
         self.asked = 0
 
-    async def due(self, now: float, limit: int) -> Sequence[OutboxEntry]:
+    async def due(
+        self, now: float, limit: int, *, channel: str | None, known: Collection[str]
+    ) -> Sequence[OutboxEntry]:
         self.asked += 1
         if self.broken:
             raise OSError("the database is gone")
-        return [entry for at, entry in self.waiting.values() if at <= now][:limit]
+        return [
+            entry
+            for at, entry in self.waiting.values()
+            if at <= now
+            and (entry.channel == channel if channel is not None else entry.channel not in known)
+        ][:limit]
 
     async def sent(self, entry: int) -> None:
         self.done.append(self.waiting.pop(entry)[1].id)
@@ -125,6 +132,31 @@ def test_a_slow_receiver_does_not_hold_up_the_others() -> None:
     outbox = MemoryOutbox(entry(1, "slow"), entry(2, "quick"))
     asyncio.run(Dispatcher(outbox, [channel(slow), channel(other)]).drain(0.0))
     assert sorted(outbox.done) == [1, 2]
+
+
+def test_a_hanging_receiver_delays_nobody() -> None:
+    """Also when its own queue is long: 50 hanging entries used to be awaited with the others."""
+
+    class Hanging(Receiver):
+        async def notify(self, event: IncidentEvent) -> None:
+            del event
+            await asyncio.Event().wait()
+
+    healthy = Receiver("pager")
+    outbox = MemoryOutbox(*[entry(number, "hanging") for number in range(200)], entry(900))
+    dispatcher = Dispatcher(outbox, [channel(Hanging("hanging")), channel(healthy)])
+
+    async def story() -> None:
+        task = asyncio.create_task(dispatcher.run())
+        await until(lambda: healthy.got)
+        outbox.waiting[901] = (0.0, entry(901))
+        await until(lambda: len(healthy.got) == 2)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(story())
+    assert healthy.got == ["e900", "e901"]
 
 
 def test_events_nobody_wants_any_more_are_not_sent() -> None:

@@ -64,8 +64,8 @@ class Channel:
 class Dispatcher:
     """Sends what the outbox holds; what fails is retried later, and finally given up.
 
-    Entries of one channel are attempted in order, channels side by side, so that one slow
-    receiver does not keep news from the others. What failed is overtaken by what succeeds.
+    Every channel has a queue of its own: its entries are attempted in order, and a receiver that
+    hangs keeps news from nobody else. What failed is overtaken by what succeeds.
 
     Parameters
     ----------
@@ -84,9 +84,16 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Send until cancelled."""
+        await asyncio.gather(*(self._run(name) for name in self._queues()))
+
+    def _queues(self) -> list[str | None]:
+        """Name the queues; None is that of channels the settings no longer have."""
+        return [*self._channels, None]
+
+    async def _run(self, queue: str | None) -> None:
         while True:
             try:
-                busy = await self.drain(time.time())
+                busy = await self._drain(queue, time.time())
             except Exception:
                 # The store fails for a while; what it holds is not lost.
                 _log.exception("cannot read the outbox")
@@ -96,24 +103,19 @@ class Dispatcher:
 
     async def drain(self, now: float) -> bool:
         """Attempt what is due at ``now``; say whether there was anything."""
-        entries = await self._outbox.due(now, _BATCH)
-        by_channel = dict[str, list[OutboxEntry]]()
-        for entry in entries:
-            by_channel.setdefault(entry.channel, []).append(entry)
-        await asyncio.gather(
-            *(self._send_all(name, waiting, now) for name, waiting in by_channel.items())
-        )
-        return bool(entries)
+        return any(await asyncio.gather(*(self._drain(name, now) for name in self._queues())))
 
-    async def _send_all(self, name: str, entries: Sequence[OutboxEntry], now: float) -> None:
-        channel = self._channels.get(name)
+    async def _drain(self, queue: str | None, now: float) -> bool:
+        entries = await self._outbox.due(now, _BATCH, channel=queue, known=self._channels.keys())
         for entry in entries:
+            channel = self._channels.get(entry.channel)
             if channel is None:
                 await self._outbox.dead(entry.id, error="the settings have no such channel now")
             elif not channel.wants(entry.event):
                 await self._outbox.sent(entry.id)
             else:
                 await self._send(channel, entry, now)
+        return bool(entries)
 
     async def _send(self, channel: Channel, entry: OutboxEntry, now: float) -> None:
         attempts = entry.attempts + 1

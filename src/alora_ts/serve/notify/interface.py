@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -42,8 +42,13 @@ class OutboxEntry:
 class Outbox(Protocol):
     """Keeps entries across crashes; times are seconds since 1970."""
 
-    async def due(self, now: float, limit: int) -> Sequence[OutboxEntry]:
-        """Return pending entries whose next attempt is not after ``now``, oldest first."""
+    async def due(
+        self, now: float, limit: int, *, channel: str | None, known: Collection[str]
+    ) -> Sequence[OutboxEntry]:
+        """Give pending entries whose next attempt is not after ``now``, oldest first.
+
+        Those of one channel; None stands for every channel that is not ``known``.
+        """
         ...
 
     async def sent(self, entry: int) -> None:

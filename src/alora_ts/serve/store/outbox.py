@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from alora_ts.serve.notify.interface import EventKind, IncidentEvent, OutboxEntry
 from alora_ts.serve.store.record import Record
@@ -68,15 +68,21 @@ class StoredOutbox:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def due(self, now: float, limit: int) -> list[OutboxEntry]:
-        """Return pending entries whose next attempt is not after ``now``, oldest first."""
-        return await asyncio.to_thread(self._due, int(now * 1e6), limit)
+    async def due(
+        self, now: float, limit: int, *, channel: str | None, known: Collection[str]
+    ) -> list[OutboxEntry]:
+        """Give pending entries whose next attempt is not after ``now``, oldest first.
 
-    def _due(self, now: int, limit: int) -> list[OutboxEntry]:
+        Those of one channel; None stands for every channel that is not ``known``.
+        """
+        which = outbox.c.channel.not_in(known) if channel is None else outbox.c.channel == channel
+        return await asyncio.to_thread(self._due, int(now * 1e6), limit, which)
+
+    def _due(self, now: int, limit: int, which: ColumnElement[bool]) -> list[OutboxEntry]:
         with self._store.reading() as connection:
             found = connection.execute(
                 select(outbox)
-                .where(outbox.c.state == "pending", outbox.c.next_try_us <= now)
+                .where(outbox.c.state == "pending", outbox.c.next_try_us <= now, which)
                 .order_by(outbox.c.id)
                 .limit(limit)
             ).all()
