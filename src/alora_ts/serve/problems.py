@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alora_ts.errors import AloraError
 
-__all__ = ["ConflictError", "NotFoundError"]
+__all__ = ["BacklogError", "ConflictError", "NotFoundError"]
 
 
 class NotFoundError(AloraError):
@@ -13,3 +13,7 @@ class NotFoundError(AloraError):
 
 class ConflictError(AloraError):
     """It cannot be done in the present state."""
+
+
+class BacklogError(AloraError):
+    """Too many rows wait to be scored; send them again later."""

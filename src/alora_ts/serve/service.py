@@ -16,6 +16,7 @@ from alora_ts.serve.models.cache import LoadedModels
 from alora_ts.serve.models.fits import Fits
 from alora_ts.serve.models.registry import Registry
 from alora_ts.serve.operate.background import Tasks
+from alora_ts.serve.operate.collector import ServiceCollector
 from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.rows.ingest import Ingest
@@ -53,6 +54,7 @@ class Service:
         self.tokens = TokenBook(self.store)
         self.bus = Bus()
         self.metrics = Metrics()
+        self.metrics.registry.register(ServiceCollector(self))
         self.models = LoadedModels(self.store)
         self.sources = Sources()
         self._scorers: dict[str, Scorer] = {}
@@ -74,6 +76,7 @@ class Service:
             self.metrics,
             late_limit=lambda: self.settings.late_limit,
             future_limit=lambda: self.settings.future_limit,
+            backlog_limit=lambda: self.settings.backlog_limit,
             wake=self.crew.wake,
         )
         self._silences = Silences(self.store, self.bus, self.metrics, self.channels)

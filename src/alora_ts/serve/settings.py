@@ -36,7 +36,11 @@ class Settings(BaseModel):
     late_limit
         Seconds that a row may be older than the newest of its source.
     future_limit
-        Seconds that a row may be ahead of this machine's clock.
+        Seconds that a row may be ahead of this machine's clock. A row from the future makes all
+        that follow late, so a sender's clock must be set.
+    backlog_limit
+        Rows of one source that may wait to be scored; while more wait, new ones are refused and
+        connectors stop acknowledging.
     silent_after
         Seconds without a row after which a source counts as silent.
     workers
@@ -68,7 +72,8 @@ class Settings(BaseModel):
     models: dict[str, Path] = Field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     late_limit: _Seconds = 3600.0
-    future_limit: _Seconds = 3600.0
+    future_limit: _Seconds = 10.0
+    backlog_limit: Annotated[int, Field(ge=1000, le=10**9)] = 100_000
     silent_after: _Seconds = 300.0
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1000

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import uvicorn
@@ -18,9 +20,11 @@ from alora_ts.serve.http import limits
 from alora_ts.serve.http.connection import make_protocol, most_connections
 from alora_ts.serve.http.limits import BodyLimit
 from alora_ts.serve.operate.log_limit import LogLimit
+from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
+Start = Callable[[Settings], Plant]
 ROWS = "/api/v1/sources/plant/rows"
 
 
@@ -62,6 +66,68 @@ def test_a_bug_is_answered_with_our_headers_and_counted(
     assert "a bug" in caplog.text
     counted = 'alora_http_requests_total{method="GET",status="500"} 1.0'
     assert counted in here.client.get("/metrics").text
+
+
+def test_rows_are_refused_while_too_many_wait(serve: Start, settings: Settings) -> None:
+    here = serve(settings.model_copy(update={"backlog_limit": 1000}))
+    here.service.crew.close()  # nobody scores
+    rows = plant.rows(plant.values(1500))
+    assert here.send(rows[:1200])["accepted"] == 1200
+    answer = here.client.post(ROWS, json={"rows": rows[1200:]})
+    assert answer.status_code == 503
+    assert "retry-after" in answer.headers
+    assert here.source.rows == 1200
+    text = here.client.get("/metrics").text
+    assert 'alora_unscored_rows{source="plant"} 1200.0' in text
+    assert 'alora_refused_requests_total{source="plant"} 1.0' in text
+    lag = re.search(r'alora_scoring_lag_seconds{source="plant"} (\S+)', text)
+    assert lag is not None
+    assert float(lag[1]) > 0
+
+
+def test_the_backlog_is_known_after_a_restart(serve: Start, settings: Settings) -> None:
+    first = serve(settings)
+    first.service.crew.close()
+    first.send(plant.rows(plant.values(300)))
+    first.client.__exit__(None, None, None)
+    second = serve(settings)
+    second.settle()
+    assert second.source.unscored == 0
+    text = second.client.get("/metrics").text
+    assert 'alora_unscored_rows{source="plant"} 0.0' in text
+    assert 'alora_scoring_lag_seconds{source="plant"} 0.0' in text
+
+
+def test_metrics_hold_what_an_operator_watches(here: Plant) -> None:
+    table = plant.values(120)
+    table[90:, 1] += 500
+    here.send(plant.rows(table))
+    here.settle()
+    text = here.client.get("/metrics").text
+    found = re.search(r'alora_open_incidents{kind="anomaly",severity="\w+",source="plant"} 1', text)
+    assert found, text
+    for name in (
+        "alora_dead_letters 0.0",
+        "alora_pending_notifications 0.0",
+        "alora_store_up 1.0",
+        'alora_scoring_trouble{source="plant"} 0.0',
+        "alora_store_bytes ",
+        "alora_free_disk_bytes ",
+        'alora_last_arrival_timestamp_seconds{source="plant"}',
+        "alora_waiting_writes ",
+    ):
+        assert name in text, name
+
+
+def test_a_row_from_the_future_is_refused(here: Plant) -> None:
+    here.send(plant.rows(plant.values(30)))
+    ahead = datetime.now(UTC) + timedelta(seconds=60)
+    row = {"time": ahead.isoformat(), "values": {"flow": 1.0}}
+    receipt = here.send([row])
+    assert receipt["accepted"] == 0
+    assert "ahead of this machine's clock by more than 10 s" in receipt["rejected"][0]["reason"]
+    row["time"] = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
+    assert here.send([row])["accepted"] == 1
 
 
 async def hello(_scope: Scope, _receive: Receive, send: Send) -> None:

@@ -80,6 +80,7 @@ class Registry:
                         first=first_time(connection, record.id),
                         rows=count_rows(connection, record.id),
                         threshold=self._threshold(connection, record.id, active.model_id),
+                        unscored=count_rows(connection, record.id, start=record.score_from_us),
                     )
                 )
 

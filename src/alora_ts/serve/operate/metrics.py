@@ -61,13 +61,15 @@ class Metrics:
         self.last_row = Gauge(
             "alora_last_row_timestamp_seconds", "Time of the newest row", by_source, registry=kept
         )
-        self.waiting = Gauge("alora_waiting_writes", "Writes that wait", registry=kept)
         self._latency = Histogram(
             "alora_reading_latency_seconds",
             "From a row's arrival to its stored reading",
             by_source,
             buckets=_LATENCY,
             registry=kept,
+        )
+        self._pushed_back = Counter(
+            "alora_refused_requests", "Refused because too many rows wait", by_source, registry=kept
         )
         self._storage_errors = Counter(
             "alora_storage_errors", "Requests that the store failed", registry=kept
@@ -115,6 +117,11 @@ class Metrics:
     def answered(self, method: str, status: int) -> None:
         """Count a request."""
         self._requests.labels(method if method in _METHODS else "other", str(status)).inc()
+
+    def pushed_back(self, source: str) -> None:
+        """Count a request refused because too many rows wait."""
+        self._pushed_back.labels(source).inc()
+        self.counters["refused_for_backlog"] += 1
 
     def storage_failed(self) -> None:
         """Count a request that the store failed."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from alora_ts.serve.operate.metrics import Metrics
+from alora_ts.serve.problems import BacklogError
 from alora_ts.serve.rows.interface import Receipt, Rejection, Row
 from alora_ts.serve.rows.values import RowError, read_values
 from alora_ts.serve.scoring.source import Source, Sources
@@ -48,6 +49,8 @@ class Ingest:
         Seconds that a row may be older than the newest of its source.
     future_limit : callable giving float
         Seconds that a row may be ahead of this machine's clock.
+    backlog_limit : callable giving int
+        Rows of one source that may wait to be scored.
     wake : callable
         Called with the source once rows are stored.
     """
@@ -60,6 +63,7 @@ class Ingest:
         *,
         late_limit: Callable[[], float],
         future_limit: Callable[[], float],
+        backlog_limit: Callable[[], int],
         wake: Callable[[Source], None],
     ) -> None:
         self._store = store
@@ -67,6 +71,7 @@ class Ingest:
         self._metrics = metrics
         self._late_limit = late_limit
         self._future_limit = future_limit
+        self._backlog_limit = backlog_limit
         self._wake = wake
 
     async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
@@ -81,8 +86,19 @@ class Ingest:
         Returns
         -------
         Receipt
+
+        Raises
+        ------
+        BacklogError
+            When too many rows of the source wait to be scored; nothing was stored.
         """
         known = self._sources.get(source)
+        if known.unscored >= self._backlog_limit():
+            self._metrics.pushed_back(known.name)
+            raise BacklogError(
+                f"{known.unscored:,} rows of {known.name!r} wait to be scored; send more later, or "
+                "give the service a faster machine"
+            )
         if len(rows) > _FEW:
             # Long enough to hold up other requests.
             batch = await asyncio.to_thread(self._check, known, rows)
@@ -167,6 +183,7 @@ class Ingest:
         source = batch.source
         times = [time for time, _ in batch.fresh]
         source.rows += len(times)
+        source.unscored += len(times)
         source.arrived = now_micros()
         source.first = min(times) if source.first is None else min(source.first, *times)
         self._wake(source)

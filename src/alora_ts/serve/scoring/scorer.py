@@ -283,7 +283,10 @@ class Scorer:
             scored_until(connection, source.id, last + 1, late_count)
 
         self._store.writer.run(write)
-        now = now_micros()
+        now = source.scored_at = now_micros()
+        # A block that is not full was the last one.
+        full = len(times) == _AT_ONCE
+        source.unscored = max(0, source.unscored - len(times)) if full else 0
         scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
         self._next, self._bucket = last + 1, bucket
 

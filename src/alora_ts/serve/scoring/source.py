@@ -57,6 +57,10 @@ class Source:
         When its last row came.
     threshold : float
         A raw score above it alarms.
+    unscored : int
+        Rows that wait to be scored, about: late rows are not counted again.
+    scored_at : int
+        When rows were last scored, or there was nothing left to score.
     """
 
     id: int
@@ -70,6 +74,8 @@ class Source:
     rows: int
     threshold: float
     arrived: int = 0
+    unscored: int = 0
+    scored_at: int = 0
     reload: bool = True
 
 

@@ -13,6 +13,7 @@ from alora_ts.serve.store.upsert import upsert
 
 __all__ = [
     "count_open",
+    "count_severities",
     "find_incident",
     "incidents_from",
     "judged",
@@ -121,6 +122,17 @@ def count_open(connection: Connection) -> dict[int, int]:
         .group_by(incidents.c.source_id)
     )
     return {source: count for source, count in counted}  # noqa: C416  # rows are not pairs to mypy
+
+
+def count_severities(connection: Connection) -> dict[tuple[str, str, str], int]:
+    """Open incidents by source, kind and severity."""
+    counted = connection.execute(
+        select(sources.c.name, incidents.c.kind, incidents.c.severity, func.count())
+        .join(sources)
+        .where(incidents.c.state == "open")
+        .group_by(sources.c.name, incidents.c.kind, incidents.c.severity)
+    )
+    return {(source, kind, severity): count for source, kind, severity, count in counted}
 
 
 def set_verdict(connection: Connection, key: str, verdict: str | None) -> None:

@@ -15,7 +15,7 @@ from alora_ts.serve.store.schema import outbox
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
 
-__all__ = ["StoredOutbox", "count_dead", "dead_letters", "post"]
+__all__ = ["StoredOutbox", "count_dead", "count_pending", "dead_letters", "post"]
 
 
 def post(
@@ -53,8 +53,17 @@ def dead_letters(connection: Connection, limit: int) -> Sequence[Record]:
 
 def count_dead(connection: Connection) -> int:
     """How many notifications were given up."""
-    dead = select(func.count()).select_from(outbox).where(outbox.c.state == "dead")
-    return int(connection.scalar(dead) or 0)
+    return _count(connection, "dead")
+
+
+def count_pending(connection: Connection) -> int:
+    """How many notifications are on their way."""
+    return _count(connection, "pending")
+
+
+def _count(connection: Connection, state: str) -> int:
+    counted = select(func.count()).select_from(outbox).where(outbox.c.state == state)
+    return int(connection.scalar(counted) or 0)
 
 
 class StoredOutbox:

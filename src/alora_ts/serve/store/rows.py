@@ -145,12 +145,12 @@ def last_arrival(connection: Connection, source: int) -> int:
     return int(connection.scalar(query.order_by(rows.c.time_us.desc()).limit(1)) or 0)
 
 
-def count_rows(connection: Connection, source: int) -> int:
-    """How many rows a source has."""
-    return int(
-        connection.scalar(select(func.count()).select_from(rows).where(rows.c.source_id == source))
-        or 0
-    )
+def count_rows(connection: Connection, source: int, *, start: int | None = None) -> int:
+    """How many rows a source has, from a time on if one is given."""
+    query = select(func.count()).select_from(rows).where(rows.c.source_id == source)
+    if start is not None:
+        query = query.where(rows.c.time_us >= start)
+    return int(connection.scalar(query) or 0)
 
 
 def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> None:

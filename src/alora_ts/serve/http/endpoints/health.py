@@ -42,5 +42,4 @@ def ready(service: ServiceHere) -> Response:
 @outside.get("/metrics", response_class=PlainTextResponse, summary="For Prometheus")
 def metrics(service: ServiceHere) -> Response:
     """Counters and gauges in Prometheus's text format."""
-    service.metrics.waiting.set(service.store.writer.waiting())
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

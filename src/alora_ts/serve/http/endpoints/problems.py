@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from alora_ts.errors import AloraError
-from alora_ts.serve.problems import ConflictError, NotFoundError
+from alora_ts.serve.problems import BacklogError, ConflictError, NotFoundError
 from alora_ts.serve.store.hold import StoreLostError
 
 __all__ = ["add_handlers", "problem"]
@@ -53,8 +53,11 @@ def add_handlers(app: FastAPI) -> None:
             status = 404
         elif isinstance(error, ConflictError):
             status = 409
+        headers = None
+        if isinstance(error, BacklogError):
+            status, headers = 503, {"retry-after": _RETRY_AFTER}
         message, hint = [*str(error).split("; ", 1), ""][:2]
-        return problem(status, message, hint)
+        return problem(status, message, hint, headers)
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

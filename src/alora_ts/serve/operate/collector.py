@@ -1,0 +1,120 @@
+"""What is looked up when Prometheus asks: the state of the service's parts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
+
+from alora_ts.serve.store.incidents import count_severities
+from alora_ts.serve.store.outbox import count_dead, count_pending
+from alora_ts.serve.times import now_micros
+
+if TYPE_CHECKING:
+    from alora_ts.serve.service import Service
+
+__all__ = ["ServiceCollector"]
+
+
+class ServiceCollector(Collector):
+    """Gauges of backlog, connectors, incidents, notifications and the store.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing ahead of time: the parts are not all there when this is registered."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """All of them as they are now; those of a store that does not answer are left out."""
+        yield from self._sources()
+        yield from self._connectors()
+        yield _gauge(
+            "alora_waiting_writes", "Writes that wait", self._service.store.writer.waiting()
+        )
+        try:
+            yield from self._stored()
+        except SQLAlchemyError:
+            yield _gauge("alora_store_up", "1 while the store can be read", 0)
+        else:
+            yield _gauge("alora_store_up", "1 while the store can be read", 1)
+
+    def _sources(self) -> Iterator[Metric]:
+        unscored = GaugeMetricFamily(
+            "alora_unscored_rows", "Rows that wait to be scored", labels=["source"]
+        )
+        lag = GaugeMetricFamily(
+            "alora_scoring_lag_seconds",
+            "Since rows were last scored, while some wait; 0 when none do",
+            labels=["source"],
+        )
+        arrival = GaugeMetricFamily(
+            "alora_last_arrival_timestamp_seconds", "When the last row came", labels=["source"]
+        )
+        trouble = GaugeMetricFamily(
+            "alora_scoring_trouble", "1 while scoring a source fails", labels=["source"]
+        )
+        now = now_micros()
+        for source in self._service.sources.all():
+            label = [source.name]
+            unscored.add_metric(label, source.unscored)
+            since = max(source.scored_at, self._service.started)
+            lag.add_metric(label, (now - since) / 1e6 if source.unscored else 0.0)
+            if source.arrived:
+                arrival.add_metric(label, source.arrived / 1e6)
+            trouble.add_metric(label, float(source.name in self._service.crew.troubles))
+        yield from (unscored, lag, arrival, trouble)
+
+    def _connectors(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "alora_connector_up",
+            "1 while a connector is connected",
+            labels=["connector", "kind", "source"],
+        )
+        received = CounterMetricFamily(
+            "alora_connector_received", "Messages that came in", labels=["connector"]
+        )
+        rejected = CounterMetricFamily(
+            "alora_connector_rejected", "What could not be used", labels=["connector", "reason"]
+        )
+        for connector in self._service.tasks.connectors:
+            status = connector.status()
+            works = status.state in {"connected", "waiting", "done"}
+            up.add_metric([status.name, status.kind, status.source], float(works))
+            received.add_metric([status.name], status.received)
+            for reason, count in status.rejected.items():
+                rejected.add_metric([status.name, reason], count)
+        yield from (up, received, rejected)
+
+    def _stored(self) -> Iterator[Metric]:
+        service = self._service
+        with service.store.reading() as connection:
+            opened = count_severities(connection)
+            dead, pending = count_dead(connection), count_pending(connection)
+        incidents = GaugeMetricFamily(
+            "alora_open_incidents", "Open incidents", labels=["source", "kind", "severity"]
+        )
+        for labels, count in opened.items():
+            incidents.add_metric(list(labels), count)
+        yield incidents
+        yield _gauge("alora_dead_letters", "Notifications that were given up", dead)
+        yield _gauge("alora_pending_notifications", "Notifications on their way", pending)
+        yield _gauge("alora_store_bytes", "Size of the store", service.store.size())
+        free = shutil.disk_usage(service.settings.folder).free
+        yield _gauge("alora_free_disk_bytes", "Free where the service keeps its files", free)
+
+
+def _gauge(name: str, help_text: str, value: float) -> Metric:
+    family = GaugeMetricFamily(name, help_text)
+    family.add_metric([], value)
+    return family
