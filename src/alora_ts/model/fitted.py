@@ -173,26 +173,22 @@ class FittedModel:
         """Back from :meth:`describe` and :meth:`tensors`."""
         preparation = Preparation.from_dict(saved["preparation"])
         variables = len(preparation.variables)
-        pairs = tensors.get("embed.pairs")
-        if pairs is None:
-            # A dense embedding has no pairs; only the width matters to build the network.
-            pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
-        own = {name: one for name, one in tensors.items() if not name.startswith(_MECHANISMS)}
         calibration = Calibration.from_dict(saved["calibration"])
-        refuse_misfit(architecture, own, pairs, variables)
+        own = {name: one for name, one in tensors.items() if not name.startswith(_MECHANISMS)}
+        refuse_misfit(own, variables=variables, window=window, architecture=architecture)
         refuse_bounds(
             smoothing=calibration.rule.smoothing,
             localization_memory=diagnosis.localization_memory,
             drift_memory=calibration.drift_memory,
         )
-        network = ALoRaT(pairs, variables=variables, architecture=architecture)
+        network = ALoRaT.from_tensors(
+            own, variables=variables, window=window, architecture=architecture
+        )
         learned = {
             name.removeprefix(_MECHANISMS): tensor.numpy()
             for name, tensor in tensors.items()
             if name.startswith(_MECHANISMS)
         }
-        network.load_state_dict(own)
-        network.eval()
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in saved["training"].items()

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from alora_ts.errors import ArtifactError
+from alora_ts.network import ALoRaT
+from alora_ts.network.alora_t import pairs_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,22 +54,19 @@ def refuse_bounds(**sizes: Any) -> None:
 
 
 def refuse_misfit(
-    architecture: Architecture, tensors: Mapping[str, Tensor], pairs: Tensor, variables: int
+    tensors: Mapping[str, Tensor], *, variables: int, window: int, architecture: Architecture
 ) -> None:
     """Refuse a network whose weights are not those of its description.
 
     Parameters
     ----------
-    architecture : Architecture
     tensors : mapping of str to Tensor
         The network's own, by name.
-    pairs : Tensor of shape (D, 2)
-    variables : int
+    variables, window : int
+    architecture : Architecture
     """
-    from alora_ts.network import ALoRaT
-
     refuse_bounds(
-        window=architecture.window,
+        window=window,
         layers=architecture.layers,
         heads=architecture.heads,
         kernel_width=architecture.kernel_width,
@@ -77,11 +76,13 @@ def refuse_misfit(
         raise ArtifactError(
             f"the description has {architecture.layers} layers, the tensors are of {len(found)}"
         )
+    pairs = pairs_of(tensors)
     if pairs.numel() and not (int(pairs.min()) >= 0 and int(pairs.max()) < variables):
         raise ArtifactError(f"the pairs name variables beyond the {variables} there are")
     # On this device a network has shapes and no memory.
     with torch.device("meta"):
-        wanted = ALoRaT(pairs, variables=variables, architecture=architecture).state_dict()
+        network = ALoRaT(pairs, variables=variables, window=window, architecture=architecture)
+    wanted = network.state_dict()
     if wanted.keys() != tensors.keys():
         odd = sorted(wanted.keys() ^ tensors.keys())[0]
         raise ArtifactError(f"the tensors are not those of the description: {odd[:60]}")

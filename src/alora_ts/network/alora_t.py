@@ -124,12 +124,8 @@ class ALoRaT(nn.Module):
         architecture: Architecture,
     ) -> Self:
         """Rebuild a trained network from its ``state_dict``, ready to be used."""
-        pairs = tensors.get("embed.pairs")
-        if pairs is None:
-            # A dense embedding has no pairs; only the width matters to build the network.
-            pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
         network = cls(
-            pairs,
+            pairs_of(tensors),
             variables=variables,
             window=window,
             architecture=architecture,
@@ -158,6 +154,15 @@ class ALoRaT(nn.Module):
         if self.norm is not None:
             z = self.norm(z)
         return Encoding(self.decode(z), tuple(means), tuple(heads) if per_head else None)
+
+
+def pairs_of(tensors: Mapping[str, Tensor]) -> Tensor:
+    """The pairs in a network's ``state_dict``, (D, 2)."""
+    pairs = tensors.get("embed.pairs")
+    if pairs is None:
+        # A dense embedding has no pairs; only the width matters to build the network.
+        pairs = torch.zeros(tensors["embed.weight"].shape[-1], 2, dtype=torch.long)
+    return pairs
 
 
 def sinusoids(steps: int, width: int) -> Tensor:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from alora_ts.serve.connect import ConnectSettings
 from alora_ts.serve.notify import NotifySettings
+from alora_ts.serve.operate.retention import KeepSettings
 from alora_ts.serve.scoring.source import check_source_name
 
 __all__ = ["Settings"]
@@ -59,6 +60,8 @@ class Settings(BaseModel):
         Hours between recalibrations of every source's alarm level; 0 for never.
     recalibrate_rows, drift_rows
         How many of the newest rows they look at.
+    keep
+        How many days things are kept.
     connect, notify
         Other inputs, and who is notified; see the how-to guides.
     """
@@ -85,6 +88,7 @@ class Settings(BaseModel):
     recalibrate_every: Annotated[float, Field(ge=0, le=10_000)] = 0.0
     recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
     drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
+    keep: KeepSettings = KeepSettings()
     connect: ConnectSettings = ConnectSettings()
     notify: NotifySettings = NotifySettings()
 

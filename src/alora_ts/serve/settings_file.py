@@ -17,6 +17,7 @@ from alora_ts.toml_lines import line_of
 __all__ = ["PREFIX", "SettingsError", "read_settings"]
 
 PREFIX = "ALORA_TS_SERVE_"
+_SECTIONS = ("keep", "connect", "notify")
 
 
 class SettingsError(AloraError):
@@ -55,7 +56,7 @@ def read_settings(
     for name, value in (os.environ if environment is None else environment).items():
         if name.startswith(PREFIX):
             key = name.removeprefix(PREFIX).lower()
-            if key not in Settings.model_fields or key in {"models", "connect", "notify"}:
+            if key not in Settings.model_fields or key in {"models", *_SECTIONS}:
                 raise SettingsError(
                     f"the environment sets {name}, but there is no such setting"
                     f"{nearest(key, _simple())}"
@@ -101,7 +102,7 @@ def _placed(value: Any, base: Path) -> Any:
 
 
 def _simple() -> list[str]:
-    return [name for name in Settings.model_fields if name not in {"models", "connect", "notify"}]
+    return [name for name in Settings.model_fields if name not in {"models", *_SECTIONS}]
 
 
 def _read(file: Path | None) -> tuple[str, dict[str, Any]]:

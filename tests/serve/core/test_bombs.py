@@ -51,8 +51,9 @@ def test_a_description_is_checked_before_anything_is_built(
 
 def set_everywhere(value: Any, name: str, new: Any) -> None:
     if isinstance(value, dict):
-        if name in value:
-            value[name] = new
+        for key in value:
+            if key.rpartition("__")[2] == name:
+                value[key] = new
         for inner in value.values():
             set_everywhere(inner, name, new)
 

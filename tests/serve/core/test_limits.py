@@ -92,6 +92,9 @@ def test_the_backlog_is_known_after_a_restart(serve: Start, settings: Settings) 
     first.client.__exit__(None, None, None)
     second = serve(settings)
     second.settle()
+    deadline = time.monotonic() + 60
+    while second.source.unscored and time.monotonic() < deadline:
+        time.sleep(0.02)  # the count follows the commit
     assert second.source.unscored == 0
     text = second.client.get("/metrics").text
     assert 'alora_unscored_rows{source="plant"} 0.0' in text

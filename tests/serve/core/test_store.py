@@ -155,16 +155,7 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
     before = here.client.get("/api/v1/incidents").json()["items"]
     assert before[0]["origin"] is not None
     here.client.__exit__(None, None, None)
-    # As the first schema had it.
-    older = sqlite3.connect(settings.address)
-    older.execute("ALTER TABLE incidents DROP COLUMN origin")
-    for column in ("source", "expires_us"):
-        older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
-    for table_name in ("audit", "heartbeat", "holder"):
-        older.execute(f"DROP TABLE {table_name}")
-    older.execute("UPDATE alembic_version SET version_num = '0001'")
-    older.commit()
-    older.close()
+    _as_the_first_schema_had_it(settings.address)
     store = Store(settings.address)
     with store.reading() as connection:
         found = find_incident(connection, before[0]["id"])
@@ -198,6 +189,10 @@ def _as_the_first_schema_had_it(address: str) -> None:
         )
     older.execute("ALTER TABLE incidents DROP COLUMN detail")
     older.execute("ALTER TABLE readings DROP COLUMN alarm")
+    for column in ("source", "expires_us"):
+        older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
+    for table in ("audit", "heartbeat", "holder"):
+        older.execute(f"DROP TABLE {table}")
     older.execute("UPDATE alembic_version SET version_num = '0001'")
     older.commit()
     older.close()

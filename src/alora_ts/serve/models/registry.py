@@ -24,6 +24,7 @@ from alora_ts.serve.store.sources import (
     was_activated,
 )
 from alora_ts.serve.store.store import Store
+from alora_ts.serve.store.summaries import first_summary
 
 __all__ = ["Registry"]
 
@@ -67,6 +68,7 @@ class Registry:
                 if active is None:
                     continue
                 model = self._models.get(active.model_id)
+                oldest = first_time(connection, record.id)
                 self._sources.add(
                     Source(
                         id=record.id,
@@ -77,7 +79,8 @@ class Registry:
                         bucket_us=record.bucket_us,
                         newest=newest_time(connection, record.id),
                         arrived=last_arrival(connection, record.id),
-                        first=first_time(connection, record.id),
+                        first=_first(connection, record.id, record.bucket_us, oldest),
+                        rows_from=oldest,
                         rows=count_rows(connection, record.id),
                         threshold=self._threshold(connection, record.id, active.model_id),
                         unscored=count_rows(connection, record.id, start=record.score_from_us),
@@ -151,6 +154,15 @@ class Registry:
         self._take_up(source, source.variables, model_id, wanted, threshold)
         return source
 
+    def recount(self, source: Source) -> None:
+        """Bring a source's counts in step with what is still stored."""
+        with self._store.reading() as connection:
+            oldest = first_time(connection, source.id)
+            if oldest != source.rows_from:
+                source.rows = count_rows(connection, source.id)
+                source.rows_from = oldest
+            source.first = _first(connection, source.id, source.bucket_us, oldest)
+
     def refresh_threshold(self, source: Source) -> float:
         """Update a source's alarm level after verdicts and recalibrations."""
         with self._store.reading() as connection:
@@ -209,3 +221,11 @@ class Registry:
         source.threshold = threshold
         source.reload = True
         self._changed(source)
+
+
+def _first(connection: Connection, source: int, bucket: int, oldest: int | None) -> int | None:
+    """Where a source begins: its oldest row, or a summary whose rows are deleted."""
+    summary = first_summary(connection, source)
+    if summary is None or (oldest is not None and summary + bucket > oldest):
+        return oldest
+    return summary

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from alora_ts.errors import AloraError
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.notify import Dispatcher, build_channels
+from alora_ts.serve.operate.retention import keep_clean
 from alora_ts.serve.store.outbox import StoredOutbox
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Tasks:
             self._begin(f"connector {connector.name}", connector.run(self._service))
         if self._channels:
             self._begin("notifications", Dispatcher(outbox, self._channels).run())
+        self._begin("clean-up", keep_clean(self._service))
         if self._service.settings.recalibrate_every > 0:
             self._begin("recalibration", self._recalibrate())
 

@@ -77,7 +77,8 @@ def _read(store: Store, source: Source, wanted: list[int], *, start: int, end: i
     buckets = max(0, last - first) // width
     with store.reading() as connection:
         begin = last_summary(connection, source.id)
-        if buckets <= _RAW_BUCKETS or begin is None:
+        kept = source.rows_from is None or first >= source.rows_from
+        if begin is None or (buckets <= _RAW_BUCKETS and kept):
             parts: list[_Line] = [(np.zeros(0, np.int64), np.zeros(0))] * len(wanted)
             rest = first
         else:

@@ -186,4 +186,6 @@ class Ingest:
         source.unscored += len(times)
         source.arrived = now_micros()
         source.first = min(times) if source.first is None else min(source.first, *times)
+        oldest = source.rows_from
+        source.rows_from = min(times) if oldest is None else min(oldest, *times)
         self._wake(source)

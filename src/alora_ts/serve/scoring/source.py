@@ -57,6 +57,8 @@ class Source:
         When its last row came.
     threshold : float
         A raw score above it alarms.
+    rows_from : int or None
+        Time of the oldest row still stored; what is older is known by its summaries.
     unscored : int
         Rows that wait to be scored, about: late rows are not counted again.
     scored_at : int
@@ -74,6 +76,7 @@ class Source:
     rows: int
     threshold: float
     arrived: int = 0
+    rows_from: int | None = None
     unscored: int = 0
     scored_at: int = 0
     reload: bool = True

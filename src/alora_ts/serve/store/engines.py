@@ -72,6 +72,7 @@ def _tune_sqlite(engine: Engine, *, begin: str, query_only: bool) -> None:
         for pragma in (
             "busy_timeout=10000",
             "page_size=8192",  # rows of a hundred variables still fit into one page
+            "auto_vacuum=INCREMENTAL",  # counts for new stores; older ones reuse freed pages
             "journal_mode=WAL",
             "synchronous=FULL",  # a row is on the disk before it is acknowledged
             "foreign_keys=ON",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from alora_ts.serve.rows.extremes import COARSE, FINE, PARTS, summarise
 from alora_ts.serve.store.cells import unpack_cells, unpack_detail
@@ -14,7 +14,7 @@ from alora_ts.serve.store.rows import SAME_ROW
 from alora_ts.serve.store.schema import readings, rows, summaries
 from alora_ts.serve.store.upsert import upsert
 
-__all__ = ["last_summary", "read_lines", "read_summaries", "refresh_summary"]
+__all__ = ["first_summary", "last_summary", "read_lines", "read_summaries", "refresh_summary"]
 
 
 def read_lines(
@@ -80,9 +80,16 @@ def read_summaries(
 
 def last_summary(connection: Connection, source: int) -> int | None:
     """Where the last summarised bucket of a source begins."""
-    last: int | None = connection.scalar(
-        select(func.max(summaries.c.start_us)).where(
-            summaries.c.source_id == source, summaries.c.level == COARSE
-        )
+    return _bound(connection, source, func.max(summaries.c.start_us))
+
+
+def first_summary(connection: Connection, source: int) -> int | None:
+    """Where the first summarised bucket of a source begins."""
+    return _bound(connection, source, func.min(summaries.c.start_us))
+
+
+def _bound(connection: Connection, source: int, which: ColumnElement[int]) -> int | None:
+    found: int | None = connection.scalar(
+        select(which).where(summaries.c.source_id == source, summaries.c.level == COARSE)
     )
-    return last
+    return found

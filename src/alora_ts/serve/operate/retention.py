@@ -1,0 +1,99 @@
+"""How long things are kept, and the task that deletes what is older."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from alora_ts.serve.store.retention import (
+    delete_models,
+    delete_notifications,
+    delete_readings,
+    delete_rows,
+    delete_summaries,
+    give_back,
+)
+from alora_ts.serve.times import now_micros
+
+if TYPE_CHECKING:
+    from alora_ts.serve.scoring.source import Source
+    from alora_ts.serve.service import Service
+
+__all__ = ["KeepSettings", "clean_up", "keep_clean"]
+
+_log = logging.getLogger("alora_ts.serve")
+_EVERY = 600.0
+_BREATH = 0.02  # seconds between deletions, in which others write
+_DAY = 86_400_000_000
+
+_Days = Annotated[float, Field(ge=0, le=36_500)]
+
+
+class KeepSettings(BaseModel):
+    """``[keep]``: days after which things are deleted; 0 keeps them for ever.
+
+    Attributes
+    ----------
+    rows
+        Rows with their readings, counted from their own time.
+    readings
+        Readings alone: scores, expectations and errors; their incidents stay.
+    summaries
+        What charts of long ranges are drawn from.
+    notifications
+        Those that were sent or given up.
+    models
+        Models that no source ever used.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rows: _Days = 90.0
+    readings: _Days = 90.0
+    summaries: _Days = 1100.0
+    notifications: _Days = 30.0
+    models: _Days = 90.0
+
+
+async def keep_clean(service: Service) -> None:
+    """Delete what is too old, every ten minutes until cancelled."""
+    while True:
+        try:
+            await clean_up(service)
+        except SQLAlchemyError as error:
+            _log.warning("cannot delete what is too old: %s", type(error).__name__)
+        await asyncio.sleep(_EVERY)
+
+
+async def clean_up(service: Service) -> None:
+    """Delete what is too old now, in small transactions between those of others."""
+    keep, now = service.settings.keep, now_micros()
+
+    async def repeat(days: float, work: Callable[[Connection, int], int]) -> None:
+        before = now - int(days * _DAY)
+        while days > 0:
+            gone = service.store.writer.submit(lambda c: work(c, before))
+            if await asyncio.wrap_future(gone) == 0:
+                return
+            await asyncio.sleep(_BREATH)
+
+    for source in service.sources.all():
+        await repeat(keep.rows, _of(source, delete_rows))
+        await repeat(keep.readings, _of(source, delete_readings))
+        await repeat(keep.summaries, _of(source, delete_summaries))
+        await asyncio.to_thread(service.registry.recount, source)
+    await repeat(keep.notifications, delete_notifications)
+    await repeat(keep.models, delete_models)
+    await asyncio.wrap_future(service.store.writer.submit(give_back))
+
+
+def _of(
+    source: Source, work: Callable[[Connection, int, int], int]
+) -> Callable[[Connection, int], int]:
+    return lambda connection, before: work(connection, source.id, before)

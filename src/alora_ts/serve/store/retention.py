@@ -1,0 +1,97 @@
+"""Deleting what is no longer kept, a little at a time."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Connection, Table, and_, delete, exists, select, text
+
+from alora_ts.serve.store.schema import (
+    activations,
+    fits,
+    incidents,
+    models,
+    outbox,
+    readings,
+    summaries,
+)
+from alora_ts.serve.store.schema import rows as rows_table
+
+__all__ = [
+    "delete_models",
+    "delete_notifications",
+    "delete_readings",
+    "delete_rows",
+    "delete_summaries",
+    "give_back",
+]
+
+_AT_ONCE = 2000
+_PAGES = 2000
+
+
+def delete_rows(connection: Connection, source: int, before: int) -> int:
+    """Delete the oldest rows of a source from before a time, with their readings.
+
+    Returns
+    -------
+    int
+        How many went; call again while it is above 0.
+    """
+    end = _end(connection, rows_table, rows_table.c.time_us, source, before)
+    delete_readings(connection, source, end)
+    return _delete(connection, rows_table, rows_table.c.time_us, source, end)
+
+
+def delete_readings(connection: Connection, source: int, before: int) -> int:
+    """Delete the oldest readings of a source from before a time."""
+    end = _end(connection, readings, readings.c.time_us, source, before)
+    return _delete(connection, readings, readings.c.time_us, source, end)
+
+
+def delete_summaries(connection: Connection, source: int, before: int) -> int:
+    """Delete the oldest summaries of a source from before a time."""
+    end = _end(connection, summaries, summaries.c.start_us, source, before)
+    return _delete(connection, summaries, summaries.c.start_us, source, end)
+
+
+def delete_notifications(connection: Connection, before: int) -> int:
+    """Delete notifications that were sent or given up before a time."""
+    old = (
+        select(outbox.c.id)
+        .where(outbox.c.state != "pending", outbox.c.created_us < before)
+        .order_by(outbox.c.id)
+        .limit(_AT_ONCE)
+    )
+    return connection.execute(delete(outbox).where(outbox.c.id.in_(old))).rowcount
+
+
+def delete_models(connection: Connection, before: int) -> int:
+    """Delete models from before a time that no source ever used and nothing refers to."""
+    used = [
+        exists().where(table.c.model_id == models.c.id) for table in (activations, incidents, fits)
+    ]
+    unused = and_(models.c.created_us < before, *(~one for one in used))
+    return connection.execute(delete(models).where(unused)).rowcount
+
+
+def give_back(connection: Connection) -> None:
+    """Return some freed pages of an SQLite store to the disk; PostgreSQL does so by itself."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(text(f"PRAGMA incremental_vacuum({_PAGES})"))
+
+
+def _end(connection: Connection, table: Table, time: Column[int], source: int, before: int) -> int:
+    """The time before which at most so many of the oldest entries lie."""
+    next_one = (
+        select(time)
+        .where(table.c.source_id == source, time < before)
+        .order_by(time)
+        .offset(_AT_ONCE)
+        .limit(1)
+    )
+    found: int | None = connection.scalar(next_one)
+    return before if found is None else found
+
+
+def _delete(connection: Connection, table: Table, time: Column[int], source: int, end: int) -> int:
+    gone = delete(table).where(table.c.source_id == source, time < end)
+    return connection.execute(gone).rowcount
