@@ -38,10 +38,13 @@ _Days = Annotated[float, Field(ge=0, le=36_500)]
 class KeepSettings(BaseModel):
     """``[keep]``: days after which things are deleted; 0 keeps them for ever.
 
+    What belongs to a source is counted back from its newest row, not from the clock: rows of last
+    year that are sent today are not old, and a source keeps so many days of itself.
+
     Attributes
     ----------
     rows
-        Rows with their readings, counted from their own time.
+        Rows with their readings.
     readings
         Readings alone: scores, expectations and errors; their incidents stay.
     summaries
@@ -75,8 +78,8 @@ async def clean_up(service: Service) -> None:
     """Delete what is too old now, in small transactions between those of others."""
     keep, now = service.settings.keep, now_micros()
 
-    async def repeat(days: float, work: Callable[[Connection, int], int]) -> None:
-        before = now - int(days * _DAY)
+    async def repeat(days: float, until: int, work: Callable[[Connection, int], int]) -> None:
+        before = until - int(days * _DAY)
         while days > 0:
             gone = service.store.writer.submit(lambda c: work(c, before))
             if await asyncio.wrap_future(gone) == 0:
@@ -84,12 +87,14 @@ async def clean_up(service: Service) -> None:
             await asyncio.sleep(_BREATH)
 
     for source in service.sources.all():
-        await repeat(keep.rows, _of(source, delete_rows))
-        await repeat(keep.readings, _of(source, delete_readings))
-        await repeat(keep.summaries, _of(source, delete_summaries))
+        if source.newest is None:
+            continue
+        await repeat(keep.rows, source.newest, _of(source, delete_rows))
+        await repeat(keep.readings, source.newest, _of(source, delete_readings))
+        await repeat(keep.summaries, source.newest, _of(source, delete_summaries))
         await asyncio.to_thread(service.registry.recount, source)
-    await repeat(keep.notifications, delete_notifications)
-    await repeat(keep.models, delete_models)
+    await repeat(keep.notifications, now, delete_notifications)
+    await repeat(keep.models, now, delete_models)
     await asyncio.wrap_future(service.store.writer.submit(give_back))
 
 
