@@ -15,8 +15,8 @@ from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.connect.payload import read_rows, read_value
 from alora_ts.serve.connect.settings import ConnectSettings
 from alora_ts.serve.notify import NotifySettings
-from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.rows.interface import Receipt
+from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from tests.conftest import REPOSITORY, need_program
 
@@ -65,18 +65,20 @@ def test_payloads_of_the_pages_are_read(page: str, code: str) -> None:
             assert next(read_rows(line.encode())).values.keys() == {"flow", "level"}
 
 
-def exported() -> set[str]:
+def exported(folder: Path) -> set[str]:
     """The names under which Prometheus finds our metrics."""
-    metrics = Metrics()
+    service = Service(Settings(folder=folder))
+    families = list(service.metrics.registry.collect())
+    service.close()
     names = set[str]()
-    for family in metrics.registry.collect():
+    for family in families:
         ending = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count", ""]}
         names |= {family.name + end for end in ending.get(family.type, [""])}
     return names
 
 
-def test_pages_and_files_name_metrics_that_exist() -> None:
-    known = exported()
+def test_pages_and_files_name_metrics_that_exist(tmp_path: Path) -> None:
+    known = exported(tmp_path)
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     texts += [
         path.read_text(encoding="utf-8") for path in DEPLOY.rglob("alora-*") if path.is_file()
