@@ -98,11 +98,14 @@ def promtool(*arguments: str, folder: Path, given: bytes = b"") -> None:
 
 @pytest.mark.slow
 def test_prometheus_finds_nothing_to_object_to_in_our_metrics(tmp_path: Path) -> None:
-    metrics = Metrics()
+    service = Service(Settings(folder=tmp_path / "data"))
+    metrics = service.metrics
     metrics.received("plant", Receipt(1, 1, 1), ["bad-time"])
     metrics.score.labels("plant").set(2.5)
     metrics.read("plant", [0.1])
-    promtool("check", "metrics", folder=tmp_path, given=metrics.text())
+    text = metrics.text()
+    service.close()
+    promtool("check", "metrics", folder=tmp_path, given=text)
 
 
 @pytest.mark.slow
