@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class CustomBuildHook(BuildHookInterface):
             return
         library = Path(self.root) / _LIBRARY
         try:
-            _compile(Path(self.root) / _SOURCE, library)
+            compile_kernels(Path(self.root) / _SOURCE, library)
         except (OSError, subprocess.CalledProcessError) as error:
             said = getattr(error, "stderr", None) or error
             self.app.display_warning(f"alora-ts is built without its kernels: {said}")
@@ -57,16 +58,17 @@ class CustomBuildHook(BuildHookInterface):
         build_data["artifacts"].append(str(_LIBRARY))  # git does not know it
 
 
-def _compile(source: Path, library: Path) -> None:
+def compile_kernels(source: Path, library: Path, *, extra: Sequence[str] = ()) -> None:
+    """Compile the kernels for every instruction set, with ``extra`` options for the compiler."""
     compiler = shlex.split(os.environ.get("CC", "")) or [_found_compiler()]
     with tempfile.TemporaryDirectory() as folder:
         objects = []
         for name, flags in _INSTRUCTIONS.items():
             made = Path(folder) / f"{name}.o"
-            _run([*compiler, *_FLAGS, *flags, "-c", str(source), "-o", str(made)])
+            _run([*compiler, *_FLAGS, *flags, *extra, "-c", str(source), "-o", str(made)])
             objects.append(str(made))
         linked = Path(folder) / library.name
-        _run([*compiler, "-shared", *objects, "-o", str(linked), "-lm"])
+        _run([*compiler, "-shared", *extra, *objects, "-o", str(linked), "-lm"])
         # Renamed into place: a process that has the old library loaded keeps it.
         beside = library.with_suffix(".new")
         shutil.copy(linked, beside)

@@ -45,13 +45,13 @@ def test_a_device_that_is_not_there_is_named(
 
 def test_the_way_over_a_device_gives_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     # No GPU here: the CPU stands in, with every transfer done. Both in torch, to the last bit.
-    monkeypatch.setattr("alora_ts.fast.native.library.installed", lambda: None)
+    monkeypatch.setenv("ALORA_TS_FAST", "torch")
     rows = wavy_rows(150, 3)
     plain = ALoRa(**QUICK).fit(rows, progress=False)
     moved: list[object] = []
     to = ALoRaT.to
     monkeypatch.setattr(ALoRaT, "to", lambda self, *where: moved.append(where) or to(self, *where))
-    monkeypatch.setattr(Engine, "on_processor", property(lambda _: False))
+    monkeypatch.setattr(Engine, "on_cpu", property(lambda _: False))
     other = ALoRa(**QUICK).fit(rows, progress=False)
     np.testing.assert_array_equal(other.score(rows), plain.score(rows))
     assert len(moved) >= 2

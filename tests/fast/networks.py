@@ -35,6 +35,22 @@ SHAPES = {
     "window of two": (5, 30, {"window": 2}),
 }
 
+NARROW = {
+    "default": (3, 60, {"heads": 4}),
+    "two layers": (3, 60, {"heads": 4, "layers": 2}),
+    "five layers": (3, 60, {"heads": 4, "layers": 5}),
+    "learned lags": (3, 60, {"heads": 4, "kernel": "learned"}),
+    "edge padding": (3, 60, {"heads": 4, "padding": "edge"}),
+    "dense embedding": (3, 60, {"heads": 4, "embedding": "dense"}),
+    "causal": (3, 60, {"heads": 4, "causal": True}),
+    "heads do not divide the width": (3, 62, {"heads": 4}),
+    "widths that need no rounding": (8, 128, {"heads": 8}),
+    "one head": (3, 60, {"heads": 1}),
+    "one variable": (1, 16, {"heads": 2}),
+    "window of one": (3, 60, {"heads": 4, "window": 1}),
+}
+"""Networks with ends narrow enough for training to fold them."""
+
 NOT_FOLDED = {
     "positions": {"positional": True},
     "feed-forward": {"feed_forward": True},

@@ -59,8 +59,8 @@ def test_a_product_writes_its_own_place_only(library: native.Library) -> None:
 def test_windows_in_a_row(
     library: native.Library, count: int, steps: int, blocks: int, columns: int
 ) -> None:
-    across = library.panel_columns()
-    rounded = -(-columns // across) * across
+    panel_width = library.panel_width()
+    rounded = -(-columns // panel_width) * panel_width
     weights, bias = torch.zeros(4, blocks, rounded), torch.zeros(blocks, rounded)
     weights[..., :columns], bias[:, :columns] = torch.randn(columns), torch.randn(columns)
     rows = torch.randn(count + steps - 1, 4)
@@ -104,7 +104,7 @@ def test_attention(
     query, key = torch.randn(2, batch, steps, heads * width)
     value = torch.randn(batch, steps, heads * value_width)
     mixed, last = torch.empty_like(value), torch.empty(batch, heads, steps)
-    across, mean = torch.empty(batch, heads, steps, steps), torch.empty(batch, steps, steps)
+    transposed, mean = torch.empty(batch, heads, steps, steps), torch.empty(batch, steps, steps)
     native.attend(
         library,
         views(query, heads),
@@ -113,11 +113,11 @@ def test_attention(
         causal=causal,
         value=views(value, heads),
         mixed=views(mixed, heads),
-        across=across,
-        mean_across=mean,
+        transposed=transposed,
+        mean_transposed=mean,
         last=last,
     )()
-    matrices = across.transpose(2, 3)
+    matrices = transposed.transpose(2, 3)
     for window in range(batch):
         for head in range(heads):
             matrix, made = naive.attend(
@@ -156,26 +156,26 @@ def test_scores_of_any_size(library: native.Library, size: float) -> None:
         torch.full((1, 1, 1, 1), size),
         torch.tensor([1.0, 0.999, -1, 0])[None, None, :, None],
     )
-    across = torch.empty(1, 1, 4, 1)
-    native.attend(library, query, key, scale=1.0, causal=False, across=across)()
+    transposed = torch.empty(1, 1, 4, 1)
+    native.attend(library, query, key, scale=1.0, causal=False, transposed=transposed)()
     wanted = (query * key).double().softmax(2)
-    torch.testing.assert_close(across.double(), wanted, rtol=2e-5, atol=1e-30)
+    torch.testing.assert_close(transposed.double(), wanted, rtol=2e-5, atol=1e-30)
 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
 def test_what_is_not_finite_does_not_become_a_number(library: native.Library, bad: float) -> None:
     query, key = torch.randn(2, 1, 1, 6, 3)
     query[0, 0, 2, 1] = bad
-    across = torch.empty(1, 1, 6, 6)
-    native.attend(library, query, key, scale=1.0, causal=False, across=across)()
+    transposed = torch.empty(1, 1, 6, 6)
+    native.attend(library, query, key, scale=1.0, causal=False, transposed=transposed)()
     wanted = (query @ key.transpose(2, 3)).softmax(-1)
-    torch.testing.assert_close(across.transpose(2, 3), wanted, equal_nan=True)
+    torch.testing.assert_close(transposed.transpose(2, 3), wanted, equal_nan=True)
     assert wanted[0, 0, 2].isnan().all()
 
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("batch", "heads", "steps", "width", "value_width"), HEADS)
-def test_the_way_back(
+def test_the_backward_pass(
     library: native.Library,
     *,
     batch: int,
@@ -193,36 +193,31 @@ def test_the_way_back(
         hidden = torch.ones(steps, steps, dtype=torch.bool).triu(1)
         scores = scores.masked_fill(hidden, -torch.inf)
     matrices = scores.softmax(-1)
-    of_mixed, of_mean = (
+    grad_mixed, grad_mean = (
         torch.randn(batch, heads, steps, value_width),
         torch.randn(batch, steps, steps),
     )
-    spread = (0.3 * of_mean)[:, None].expand(-1, heads, -1, -1)
-    wanted = torch.autograd.grad([matrices @ value, matrices], joint, [of_mixed, spread])[0]
-    across = matrices.detach().transpose(2, 3).contiguous()
-    of_across = of_mean.transpose(1, 2).contiguous()[:, None].expand(-1, heads, -1, -1)
+    spread = (0.3 * grad_mean)[:, None].expand(-1, heads, -1, -1)
+    wanted = torch.autograd.grad([matrices @ value, matrices], joint, [grad_mixed, spread])[0]
+    transposed = matrices.detach().transpose(2, 3).contiguous()
+    grad_transposed = grad_mean.transpose(1, 2).contiguous()[:, None].expand(-1, heads, -1, -1)
     given = joint.detach().clone()
     query, key, value = (views(each, heads) for each in given.split(parts, dim=-1))
-    native.attend_back(
+    native.attend_backward(
         library,
         query,
         key,
         value,
         scale=0.7,
-        across=across,
-        of_mixed=of_mixed,
-        of_across=of_across,
+        transposed=transposed,
+        grad_mixed=grad_mixed,
+        grad_transposed=grad_transposed,
         share=0.3,
-        of_query=query,
-        of_key=key,
-        of_value=value,
+        grad_query=query,
+        grad_key=key,
+        grad_value=value,
     )()
     torch.testing.assert_close(given, wanted, rtol=1e-4, atol=1e-5)
-
-
-def test_a_library_of_other_sources_says_so() -> None:
-    with pytest.raises(ImportError, match="install alora-ts again"):
-        native.Library("sparc")
 
 
 def test_operands_that_kernels_cannot_read_are_refused(library: native.Library) -> None:

@@ -5,7 +5,6 @@ import pickle
 import threading
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 import torch
 
@@ -13,9 +12,7 @@ from alora_ts.fast import native
 from alora_ts.fast.compiled import CompiledNetwork, CompiledWorker
 from alora_ts.fast.engine import Engine
 from alora_ts.fast.forward import FoldedNetwork
-from alora_ts.fast.ring import Ring
-from tests import naive
-from tests.fast.networks import NOT_FOLDED, ODD, SHAPES, build, odd_windows
+from tests.fast.networks import NOT_FOLDED, SHAPES, build
 
 pytestmark = pytest.mark.skipif(
     native.installed() is None, reason="installed without compiled kernels"
@@ -45,17 +42,6 @@ def test_kernels_equal_the_networks_own_pass(shape: str, count: int, instruction
         torch.testing.assert_close(found.attention, encoding.attention[-1], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", ["default", "learned lags", "one layer", "five layers"])
-def test_kernels_equal_the_loops(shape: str) -> None:
-    d, embedded, how = SHAPES[shape]
-    network = build(d, embedded, **how)
-    window = torch.randn(1, network.window, d)
-    found = worker(FoldedNetwork(network)).windows(window)
-    reconstruction, attention = naive.forward(network, window[0].numpy())
-    np.testing.assert_allclose(found.expected[0], reconstruction[-1], atol=1e-4)
-    np.testing.assert_allclose(found.attention[0], attention, atol=1e-5)
-
-
 @pytest.mark.parametrize("instructions", native.usable())
 @pytest.mark.parametrize("how", [{}, {"layers": 2}, {"layers": 4}, {"causal": True}, {"heads": 3}])
 @pytest.mark.parametrize("count", [1, 2, 33])
@@ -71,37 +57,10 @@ def test_windows_in_a_row_get_what_each_gets_alone(
     torch.testing.assert_close(together.attention, alone.attention, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ODD)
-def test_odd_windows(kind: str) -> None:
-    network = build(6, 40)
-    windows = odd_windows(kind)
-    folded = FoldedNetwork(network)
-    found, torchs = worker(folded).windows(windows), folded(windows)
-    size = float(windows.abs().max()) + 1
-    torch.testing.assert_close(found.expected, torchs.expected, rtol=1e-4, atol=1e-4 * size)
-    torch.testing.assert_close(found.attention, torchs.attention, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize("kind", NOT_FOLDED)
 def test_other_kinds_run_as_they_are(kind: str) -> None:
     network = build(5, 30, **NOT_FOLDED[kind])
     assert Engine(network).compiled is None
-
-
-def test_an_engine_without_kernels_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = build(14, 60, heads=2)
-    rows = np.random.default_rng(0).normal(size=(9, 14)).astype(np.float32)
-    looks = []
-    for kernels in (native.installed(), None):
-        monkeypatch.setattr(native.library, "installed", lambda kernels=kernels: kernels)
-        engine = Engine(network)
-        assert (engine.compiled is None) == (kernels is None)
-        ring = Ring(engine, window=7, variables=14)
-        ring.extend(rows)
-        looks.append(ring.look())
-    mine, plain = looks
-    torch.testing.assert_close(mine.expected, plain.expected, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(mine.attention, plain.attention, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from alora_ts.data.windows import plan_windows
-from alora_ts.fast import native
 from alora_ts.fast.engine import Engine, _chunk_size
 from alora_ts.fast.forward import FoldedNetwork
 from alora_ts.fast.overlap import SHARING
@@ -67,16 +66,6 @@ def test_sharing_is_left_where_it_does_not_pay(shape: str) -> None:
     assert folded.overlap is None or d > int(how.get("window", 7))  # type: ignore[call-overload]
 
 
-@pytest.fixture(params=["kernels", "torch"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With the compiled kernels, and as without them."""
-    if request.param == "torch":
-        monkeypatch.setattr("alora_ts.fast.native.library.installed", lambda: None)
-    elif native.installed() is None:
-        pytest.skip("installed without compiled kernels")
-    return str(request.param)
-
-
 @pytest.mark.parametrize("segments", [[30], [9, 21], [3, 7, 2, 18], [1, 29]])
 @pytest.mark.usefixtures("way")
 def test_the_engine_shares_inside_segments_only(segments: list[int]) -> None:
@@ -96,7 +85,7 @@ def test_chunks_that_use_the_same_memory_do_not_mix(
     values = np.random.default_rng(0).normal(size=(95, D)).astype(np.float32)
     plan = plan_windows(len(values), 7, None)
     alone = Engine(network).last_rows(torch.from_numpy(plan.gather(values, slice(None))))
-    module = "compiled" if way == "kernels" else "worker"
+    module = {"plain": "plain", "torch": "forward", "native": "compiled"}[way]
     monkeypatch.setattr(f"alora_ts.fast.{module}._ROWS_TOGETHER", 50)
     # All chunks are there before the first is looked at.
     chunks = list(Engine(network).chunks(values, plan, lambda _: None))

@@ -84,5 +84,5 @@ def test_double_precision_and_many_directions_stay_with_torch() -> None:
 def test_without_kernels_torch_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     matrices = attention("sharp")
     found = penalise(matrices)
-    monkeypatch.setattr("alora_ts.fast.native.library.installed", lambda: None)
+    monkeypatch.setenv("ALORA_TS_FAST", "torch")
     torch.testing.assert_close(penalise(matrices), found, rtol=1e-5, atol=1e-6)

@@ -12,7 +12,7 @@ import torch
 from alora_ts import ALoRa, load
 from alora_ts.errors import AloraError, NotFittedError
 from alora_ts.fleet import LocalEngine, diagnose_long, fit_long
-from alora_ts.learning.descent import Descent
+from alora_ts.learning.descent import descend
 from alora_ts.network import ALoRaT
 from tests.fleet.machines import machine, quick
 from tests.fleet.naive_engine import OneByOne
@@ -90,7 +90,7 @@ def test_a_shared_batch_has_the_gradient_of_the_whole(tmp_path: Path) -> None:
 
 def _gradients(network: ALoRaT, windows: torch.Tensor, options: object) -> dict[str, object]:
     network.zero_grad(set_to_none=True)
-    loss = Descent()(network, windows, options)  # type: ignore[arg-type]
+    loss = descend(network, windows, options)  # type: ignore[arg-type]
     found: dict[str, object] = {"loss": loss.total.item()}
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None

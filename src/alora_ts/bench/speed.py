@@ -24,7 +24,7 @@ from alora_ts.bench.surroundings import processor_name
 from alora_ts.fast import native
 from alora_ts.fast.threads import use_threads
 from alora_ts.learning import Training
-from alora_ts.learning.descent import Descent
+from alora_ts.learning.descent import descend
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 
@@ -199,7 +199,6 @@ def _training(case: Case, model: ALoRa, repetitions: int) -> Comparison:
     network = copy.deepcopy(model.model_.network)
     windows = torch.stack([torch.from_numpy(rows[at : at + case.window]) for at in range(_BATCH)])
     options = model.training
-    descend = Descent()
 
     # Steps follow one another in training, so a few alternate with as many of the plain ones.
     def ours() -> None:

@@ -1,290 +1,210 @@
-"""Attention of many heads, there and back, in memory that is kept from step to step.
+"""Attention of many heads and what they make of values, with a gradient (Eq. 2).
 
-torch would derive the same gradients from the plain lines. It would also copy, scale and add the
-matrices of all heads more often, and take new memory for each result; in training that is a good
-part of a step.
+In torch these are the network's own lines. The kernels (:mod:`alora_ts.fast.native`) find queries,
+keys and values where products left them, and write gradients the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from alora_ts.fast.scratch import Scratch
-from alora_ts.fast.widths import round_up
+from alora_ts.fast import kernels_for
+from alora_ts.fast.native import Library, attend, attend_backward
 from alora_ts.network.attention import by_head, later_steps
 
-__all__ = ["Attended", "Heads", "SharedHeads", "split_joint"]
-
-_TOGETHER = 2**18
-"""About how many entries of attention matrices are worked on at a time. They stay in the cache from
-one product to the next; of short windows all are worked on at once, in few calls."""
+__all__ = ["Attended", "Heads", "attend_shared"]
 
 
 @dataclass(frozen=True)
 class Attended:
-    """The matrices of a layer, until the next pass.
+    """What the heads of a layer give.
 
     Attributes
     ----------
-    heads : Tensor of shape (B, H, T, T)
-    mean : Tensor of shape (B, T, T)
-        Over the heads.
+    mixed : Tensor of shape (B, T, H·v), or (B, T, v) if summed
+        What they make of the values: side by side, or added up.
+    matrices : Tensor of shape (B, T, T), or (B, H, T, T) per head
+        The mean of their matrices, or each head's.
     """
 
-    heads: Tensor
-    mean: Tensor
+    mixed: Tensor
+    matrices: Tensor
 
 
 @dataclass(frozen=True)
-class _Operands:
-    """What the matrices of all heads are made of and mix, (B, H, T, ·), and the matrices."""
-
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    matrices: Tensor
-
-    def few_at_a_time(self) -> Iterator[tuple[slice, tuple[Tensor, ...]]]:
-        """Some windows and their operands, the heads of all as one batch of matrices."""
-        batch, heads, steps, _ = self.matrices.shape
-        size = max(1, _TOGETHER // (heads * steps * steps))
-        every = (self.query, self.key, self.value, self.matrices)
-        for start in range(0, batch, size):
-            some = slice(start, start + size)
-            yield some, tuple(each[some].flatten(0, 1) for each in every)
-
-
 class Heads:
-    """The heads of one layer, of some windows (Eq. 2).
+    """The heads of one layer.
 
-    Parameters
+    Attributes
     ----------
-    heads, width : int
-        H and w.
-    summed : bool
-        Add up what the heads give, instead of putting it side by side.
+    count : int
+        H.
+    scale : float
+        What scores are multiplied by.
     causal : bool
         A step sees itself and the steps before it.
-    scratch : Scratch
-        Where results are kept, for the way back too.
+    per_head : bool
+        Give the matrices of each head, not their mean.
 
     Examples
     --------
-    >>> heads = Heads(2, 2, summed=True, causal=True, scratch=Scratch())
-    >>> mixed = torch.empty(1, 2, 3)
-    >>> heads.forward(torch.ones(1, 2, 17), mixed).mean[0]
+    >>> heads = Heads(2, scale=1.0, causal=True)
+    >>> found = heads(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4), torch.ones(1, 2, 6))
+    >>> found.matrices[0]
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
-    >>> mixed
-    tensor([[[3., 3., 3.],
-             [3., 3., 3.]]])
+    >>> found.mixed.shape
+    torch.Size([1, 2, 6])
     """
 
-    def __init__(
-        self, heads: int, width: int, *, summed: bool, causal: bool, scratch: Scratch
-    ) -> None:
-        self._heads = heads
-        self._width = width
-        self._summed = summed
-        self._causal = causal
-        self._scratch = scratch
-        self._kept: _Operands | None = None
+    count: int
+    scale: float
+    causal: bool
+    per_head: bool = False
 
-    def forward(self, joint: Tensor, mixed: Tensor) -> Attended:
+    def __call__(
+        self, query: Tensor, key: Tensor, value: Tensor, added_to: Tensor | None = None
+    ) -> Attended:
         """Attend and mix.
 
         Parameters
         ----------
-        joint : Tensor of shape (B, T, 2·H·w + H·v), or (B, T, 2·H·w + H·v + v) if summed
-            Queries of all heads, keys, values; last what the sum is added to.
-        mixed : Tensor of shape (B, T, H·v), or (B, T, v) if summed
-            Where to write what the heads make of the values.
+        query : Tensor of shape (B, T, H·w)
+        key : Tensor of shape (B, T, H·w), or (B, T, w) for all heads
+        value : Tensor of shape (B, T, H·v); the same tensor as the keys if heads share them
+            Shared keys and values get no gradient.
+        added_to : Tensor of shape (B, T, v), optional
+            Add what the heads give to this.
 
         Returns
         -------
         Attended
         """
-        batch, steps, _ = joint.shape
-        queries, keys, values, carried = split_joint(
-            joint, self._heads, self._width, summed=self._summed
-        )
-        matrices = self._scratch.empty("matrices", batch, self._heads, steps, steps, like=joint)
-        self._kept = _Operands(
-            self._by_head("query", queries),
-            self._by_head("key", keys),
-            self._by_head("value", values),
-            matrices,
-        )
-        for some, (query, key, value, scores) in self._kept.few_at_a_time():
-            torch.baddbmm(scores, query, key.transpose(1, 2), beta=0, alpha=self._scale, out=scores)
-            if self._causal:
-                scores.masked_fill_(later_steps(scores), float("-inf"))
-            torch.softmax(scores, -1, out=scores)
-            given = self._scratch.empty_like("given", value)
-            torch.bmm(scores, value, out=given)
-            if self._summed:
-                given = self._by_window(given)[..., : mixed.shape[-1]]
-                torch.sum(given, 1, out=mixed[some])
-                mixed[some] += carried[some]
-            else:
-                self._side_by_side(mixed[some], given)
-        return Attended(matrices, matrices.mean(1))
-
-    def backward(self, of_mixed: Tensor, of_matrices: Tensor, of_joint: Tensor) -> None:
-        """Take gradients back, after :meth:`forward`.
-
-        Parameters
-        ----------
-        of_mixed : Tensor, shaped like ``mixed``
-        of_matrices : Tensor of shape (B, T, T), or (B, H, T, T)
-            The gradient of the mean, or that of each head's matrices.
-        of_joint : Tensor, shaped like ``joint``
-            Where to write its gradient.
-        """
-        assert self._kept is not None
-        of_matrices = _of_heads(of_matrices, self._heads)
-        of_query, of_key, of_value, of_carried = split_joint(
-            of_joint, self._heads, self._width, summed=self._summed
-        )
-        for some, (query, key, value, matrices) in self._kept.few_at_a_time():
-            of_given = self._scratch.empty_like("of given", value)
-            split = of_mixed[some, None] if self._summed else by_head(of_mixed[some], self._heads)
-            _fill(self._by_window(of_given), split)
-            of_scores = self._scratch.empty_like("of scores", matrices)
-            torch.bmm(of_given, value.transpose(1, 2), out=of_scores)
-            self._by_window(of_scores).add_(of_matrices[some])
-            _through_softmax(of_scores, matrices).mul_(self._scale)
-            into = self._scratch.empty_like("of query", query)
-            self._side_by_side(of_query[some], torch.bmm(of_scores, key, out=into))
-            torch.bmm(of_scores.transpose(1, 2), query, out=into)
-            self._side_by_side(of_key[some], into)
-            into = self._scratch.empty_like("given", value)
-            torch.bmm(matrices.transpose(1, 2), of_given, out=into)
-            self._side_by_side(of_value[some], into)
-        if self._summed:
-            of_carried.copy_(of_mixed)
-
-    @property
-    def _scale(self) -> float:
-        """What scores are multiplied by (Eq. 2)."""
-        return float(self._width**-0.5)
-
-    def _by_head(self, name: str, part: Tensor) -> Tensor:
-        """A copy of (B, T, H·w) as (B, H, T, w), w rounded up with zeros."""
-        split = by_head(part, self._heads)
-        *shape, width = split.shape
-        return _fill(self._scratch.empty(name, *shape, round_up(width), like=part), split)
-
-    def _side_by_side(self, into: Tensor, of_heads: Tensor) -> None:
-        """Write what each head gives, (b·H, T, w), into (b, T, H·w)."""
-        split = by_head(into, self._heads)
-        split.copy_(self._by_window(of_heads)[..., : split.shape[-1]])
-
-    def _by_window(self, of_heads: Tensor) -> Tensor:
-        """(b·H, T, w) as (b, H, T, w)."""
-        return of_heads.view(-1, self._heads, *of_heads.shape[1:])
+        library = kernels_for(query)
+        if library is not None:
+            found = _Kernels.apply(query, key, value, added_to, self, library)  # type: ignore[no-untyped-call]
+            return Attended(*found)
+        if key is value:
+            rows = attend_shared(query * self.scale, key, causal=self.causal)  # (B, T·H, T)
+            mixed = torch.bmm(rows, value).view(query.shape)
+            matrices = rows.view(*key.shape[:2], self.count, -1).transpose(1, 2)
+        else:
+            scores = by_head(query, self.count) @ by_head(key, self.count).transpose(2, 3)
+            if self.causal:
+                scores = scores.masked_fill(later_steps(scores), float("-inf"))
+            matrices = (scores * self.scale).softmax(-1)
+            mixed = matrices @ by_head(value, self.count)  # (B, H, T, v)
+            summed = added_to is not None
+            mixed = mixed.sum(1) if summed else mixed.transpose(1, 2).flatten(2)
+        if added_to is not None:
+            mixed = added_to + mixed
+        return Attended(mixed, matrices if self.per_head else matrices.mean(1))
 
 
-class SharedHeads:
-    """Heads that share u as keys and as values; u itself gets no gradient.
+def attend_shared(query: Tensor, key: Tensor, *, causal: bool) -> Tensor:
+    """Attention matrices of heads that share their keys.
 
     Parameters
     ----------
+    query : Tensor of shape (B, T, H·n)
+    key : Tensor of shape (B, T, n)
     causal : bool
-        A step sees itself and the steps before it.
-    scratch : Scratch
-        Where results are kept, for the way back too.
+
+    Returns
+    -------
+    Tensor of shape (B, T·H, T)
+        The heads of a step follow one another, so that one product mixes all of them.
 
     Examples
     --------
-    >>> heads = SharedHeads(causal=False, scratch=Scratch())
-    >>> mixed = torch.empty(1, 4, 3)
-    >>> heads.forward(torch.zeros(1, 4, 3), torch.ones(1, 2, 3), mixed).heads.shape
-    torch.Size([1, 2, 2, 2])
+    >>> attend_shared(torch.zeros(1, 2, 6), torch.ones(1, 2, 3), causal=False).shape
+    torch.Size([1, 4, 2])
     """
-
-    def __init__(self, *, causal: bool, scratch: Scratch) -> None:
-        self._causal = causal
-        self._scratch = scratch
-        self._kept: tuple[Tensor, Tensor] | None = None
-
-    def forward(self, left: Tensor, u: Tensor, mixed: Tensor) -> Attended:
-        """Attend and mix.
-
-        Parameters
-        ----------
-        left : Tensor of shape (B, T·H, n)
-            Scaled queries, the heads of a step following one another.
-        u : Tensor of shape (B, T, n)
-        mixed : Tensor of shape (B, T·H, n)
-            Where to write what the heads make of u.
-
-        Returns
-        -------
-        Attended
-        """
-        batch, steps, _ = u.shape
-        scores = self._scratch.empty("matrices", *left.shape[:2], steps, like=u)
-        torch.bmm(left, u.transpose(1, 2), out=scores)
+    batch, steps, width = key.shape
+    scores = torch.bmm(query.view(batch, -1, width), key.transpose(1, 2))  # (B, T·H, T)
+    if causal:
         by_step = scores.view(batch, steps, -1, steps)
-        if self._causal:
-            by_step.masked_fill_(later_steps(scores)[:, None], float("-inf"))
-        torch.softmax(scores, -1, out=scores)
-        torch.bmm(scores, u, out=mixed)
-        self._kept = u, scores
-        return Attended(by_step.transpose(1, 2), by_step.mean(2))
-
-    def backward(self, of_mixed: Tensor, of_matrices: Tensor, of_left: Tensor) -> None:
-        """Take gradients back, after :meth:`forward`.
-
-        Parameters
-        ----------
-        of_mixed : Tensor of shape (B, T·H, n)
-        of_matrices : Tensor of shape (B, T, T), or (B, H, T, T)
-            The gradient of the mean, or that of each head's matrices.
-        of_left : Tensor of shape (B, T·H, n)
-            Where to write its gradient.
-        """
-        assert self._kept is not None
-        u, matrices = self._kept
-        of_scores = self._scratch.empty_like("of scores", matrices)
-        torch.bmm(of_mixed, u.transpose(1, 2), out=of_scores)
-        by_step = of_scores.view(len(u), u.shape[1], -1, u.shape[1])
-        by_step.add_(_of_heads(of_matrices, by_step.shape[2]).transpose(1, 2))
-        torch.bmm(_through_softmax(of_scores, matrices), u, out=of_left)
+        scores = by_step.masked_fill(later_steps(scores)[:, None], float("-inf")).flatten(1, 2)
+    return scores.softmax(-1)
 
 
-def split_joint(joint: Tensor, heads: int, width: int, *, summed: bool) -> tuple[Tensor, ...]:
-    """Queries, keys, values of all heads, and what a sum is added to (or nothing)."""
-    wide = heads * width
-    rest = joint.shape[-1] - 2 * wide
-    carried = rest // (1 + heads) if summed else 0
-    return torch.split(joint, [wide, wide, rest - carried, carried], dim=-1)
+class _Kernels(torch.autograd.Function):
+    """The kernels ``attend`` and ``attend_backward`` as one step of torch's gradients."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0917  (autograd gives them by position)
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        added_to: Tensor | None,
+        heads: Heads,
+        library: Library,
+    ) -> tuple[Tensor, Tensor]:
+        batch, steps, _ = query.shape
+        transposed = query.new_empty(batch, heads.count, steps, steps)
+        mean = None if heads.per_head else query.new_empty(batch, steps, steps)
+        ctx.shared, ctx.summed = key is value, added_to is not None
+        operands = _by_head(heads.count, query, key, value, shared=ctx.shared)
+        if added_to is None:
+            mixed = query.new_empty(batch, steps, heads.count * operands[2].shape[-1])
+        else:
+            mixed = added_to.clone()
+        attend(
+            library,
+            *operands[:2],
+            scale=heads.scale,
+            causal=heads.causal,
+            value=operands[2],
+            mixed=_places(mixed, heads.count, summed=ctx.summed),
+            add=ctx.summed,
+            transposed=transposed,
+            mean_transposed=mean,
+        )()
+        ctx.save_for_backward(query, key, value, transposed)
+        ctx.heads, ctx.library = heads, library
+        return mixed, (transposed if mean is None else mean).transpose(-1, -2)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, transposed = ctx.saved_tensors
+        heads: Heads = ctx.heads
+        grad_mixed = gradients[0].contiguous()
+        grad_transposed = gradients[1].transpose(-1, -2).contiguous()
+        if not heads.per_head:
+            grad_transposed = grad_transposed[:, None].expand_as(transposed)
+        grad_query = torch.empty_like(query)
+        grad_key = None if ctx.shared else torch.empty_like(key)
+        grad_value = None if ctx.shared else torch.empty_like(value)
+        attend_backward(
+            ctx.library,
+            *_by_head(heads.count, query, key, value, shared=ctx.shared),
+            scale=heads.scale,
+            transposed=transposed,
+            grad_mixed=_places(grad_mixed, heads.count, summed=ctx.summed),
+            grad_transposed=grad_transposed,
+            share=1.0 if heads.per_head else 1 / heads.count,
+            grad_query=by_head(grad_query, heads.count),
+            grad_key=None if grad_key is None else by_head(grad_key, heads.count),
+            grad_value=None if grad_value is None else by_head(grad_value, heads.count),
+        )()
+        return grad_query, grad_key, grad_value, grad_mixed if ctx.summed else None, None, None
 
 
-def _fill(into: Tensor, values: Tensor) -> Tensor:
-    """Write values into the first columns of a tensor, and zeros into the others."""
-    width = values.shape[-1]
-    into[..., :width] = values
-    if width < into.shape[-1]:
-        into[..., width:] = 0
-    return into
+def _by_head(
+    heads: int, query: Tensor, key: Tensor, value: Tensor, *, shared: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Views (B, H, T, ·)."""
+    if shared:
+        every = key[:, None].expand(-1, heads, -1, -1)
+        return by_head(query, heads), every, every
+    return by_head(query, heads), by_head(key, heads), by_head(value, heads)
 
 
-def _of_heads(gradient: Tensor, heads: int) -> Tensor:
-    """The gradient of each head's matrices (B, H, T, T), where it may be that of their mean."""
-    if gradient.ndim == 4:
-        return gradient
-    return (gradient / heads)[:, None].expand(-1, heads, -1, -1)
-
-
-def _through_softmax(gradient: Tensor, stochastic: Tensor) -> Tensor:
-    """The gradient before a softmax, in the place of the one after it."""
-    found: Tensor = torch.ops.aten._softmax_backward_data.out(
-        gradient, stochastic, -1, stochastic.dtype, grad_input=gradient
-    )
-    return found
+def _places(mixed: Tensor, heads: int, *, summed: bool) -> Tensor:
+    """Where each head's share of what was mixed is: some of the columns, or in a sum all."""
+    return mixed[:, None].expand(-1, heads, -1, -1) if summed else by_head(mixed, heads)

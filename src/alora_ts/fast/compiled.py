@@ -14,10 +14,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from alora_ts.fast.affine import Affine
-from alora_ts.fast.forward import FoldedNetwork, LastRow
+from alora_ts.fast.fold import Affine
+from alora_ts.fast.forward import FoldedNetwork
 from alora_ts.fast.native import Call, Library, Panels, attend, combine, mix, multiply, project
 from alora_ts.fast.scratch import Scratch
+from alora_ts.fast.worker import LastRow
 from alora_ts.network.attention import by_head
 
 __all__ = ["CompiledNetwork", "CompiledWorker"]
@@ -38,7 +39,7 @@ class CompiledNetwork:
     Parameters
     ----------
     folded : FoldedNetwork
-        On the processor, in single precision.
+        On the CPU, in single precision.
     library : Library
 
     Notes
@@ -60,8 +61,8 @@ class CompiledNetwork:
         """What windows in a row share, where it pays; made when the first of them come."""
         if self.folded.overlap is None:
             return None
-        columns = self.library.panel_columns()
-        return _Laid(self.library, self.folded.overlap.row_weights(rounded_to=columns))
+        width = self.library.panel_width()
+        return _Laid(self.library, self.folded.overlap.row_weights(rounded_to=width))
 
     @property
     def variables(self) -> int:
@@ -151,11 +152,11 @@ class _Pass:
         self._values.copy_(values)
         for call in self._calls:
             call()
-        # The memory serves the next windows; what lies across is turned by a view.
+        # The memory serves the next windows; what is transposed is turned by a view.
         return LastRow(self._expected.clone(), self._mean.clone().transpose(1, 2))
 
     def _narrow(self, windows: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The features before the first wide product, and the first layer's attention, across."""
+        """The features before the first wide product; the first layer's attention, transposed."""
         folded, library = self._network.folded, self._network.library
         count, steps, d = windows.shape
         width = d * len(folded.neighbours)
@@ -181,7 +182,7 @@ class _Pass:
                     causal=folded.causal,
                     value=shared,
                     mixed=by_head(f[..., width : (1 + layer.heads) * width], layer.heads),
-                    across=found,
+                    transposed=found,
                 )
             )
             width *= 1 + layer.heads
@@ -222,7 +223,7 @@ class _Pass:
                     library,
                     by_head(query, layer.heads),
                     by_head(key, layer.heads),
-                    scale=1.0,
+                    scale=folded.scale,
                     causal=folded.causal,
                     value=by_head(value, layer.heads),
                     mixed=by_head(mixed, layer.heads),
@@ -252,9 +253,9 @@ class _Pass:
                 library,
                 by_head(query, heads),
                 by_head(key, heads),
-                scale=1.0,
+                scale=folded.scale,
                 causal=folded.causal,
-                mean_across=self._mean[part],
+                mean_transposed=self._mean[part],
                 last=rows[:, 1:],
             )
         )

@@ -23,13 +23,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alora_ts.data.windows import WindowPlan
-from alora_ts.fast import native
+from alora_ts.fast import kernels_for, way
 from alora_ts.fast.compiled import CompiledNetwork, CompiledWorker
-from alora_ts.fast.forward import FoldedNetwork, LastRow
+from alora_ts.fast.fold import foldable
+from alora_ts.fast.forward import FoldedNetwork, TorchWorker
 from alora_ts.fast.overlap import SHARING
+from alora_ts.fast.plain import PlainWorker
 from alora_ts.fast.rank import count_rank
 from alora_ts.fast.threads import submit, use_threads
-from alora_ts.fast.worker import TorchWorker, Worker
+from alora_ts.fast.worker import LastRow, Worker
 from alora_ts.network import ALoRaT
 from alora_ts.progress import Report, Step
 
@@ -70,7 +72,7 @@ class Engine:
     network : ALoRaT
         In evaluation mode; later changes to its weights are not seen.
     device : torch.device, optional
-        Where to run it; by default on the processor. Results are always given there.
+        Where to run it; by default on the CPU. Results are always given there.
 
     Attributes
     ----------
@@ -80,40 +82,43 @@ class Engine:
     Notes
     -----
     Networks of the default kind run folded (:mod:`alora_ts.fast.forward`), all others as they
-    are. On the processor compiled kernels run the folded ones (:mod:`alora_ts.fast.compiled`)
+    are. On the CPU compiled kernels run the folded ones (:mod:`alora_ts.fast.compiled`)
     where they are installed, else torch. All give the same numbers up to rounding.
     """
 
     def __init__(self, network: ALoRaT, device: torch.device | None = None) -> None:
         self._device = torch.device("cpu") if device is None else device
-        self._network = network if self.on_processor else copy.deepcopy(network).to(self._device)
-        self.folded = FoldedNetwork(self._network) if FoldedNetwork.fits(network) else None
+        self._network = network if self.on_cpu else copy.deepcopy(network).to(self._device)
+        folds = way() != "plain" and foldable(network)
+        self.folded = FoldedNetwork(self._network) if folds else None
         self._idle: list[Worker] = []
 
     def __getstate__(self) -> dict[str, object]:
-        # The memory of workers is of no use to a copy, and where it goes the processor may be
+        # The memory of workers is of no use to a copy, and where it goes the CPU may be
         # another: weights are laid out for one.
         kept = {name: value for name, value in self.__dict__.items() if name != "compiled"}
         return {**kept, "_idle": []}
 
     @property
-    def on_processor(self) -> bool:
-        """Whether the network runs on the processor."""
+    def on_cpu(self) -> bool:
+        """Whether the network runs on the CPU."""
         return self._device.type == "cpu"
 
     @cached_property
     def compiled(self) -> CompiledNetwork | None:
         """The folded network for the kernels, where that is possible; made at its first use."""
-        kernels = native.kernels_for(self._network.decode.weight)
-        if self.folded is None or kernels is None or not self.on_processor:
+        kernels = kernels_for(self._network.decode.weight)
+        if self.folded is None or kernels is None or not self.on_cpu:
             return None
         return CompiledNetwork(self.folded, kernels)
 
     def worker(self) -> Worker:
         """What runs the network, for one thread at a time."""
+        if self.folded is None:
+            return PlainWorker(self._network, self._device)
         if self.compiled is not None:
             return CompiledWorker(self.compiled)
-        return TorchWorker(self._network, self.folded, self._device)
+        return TorchWorker(self.folded, self._device)
 
     def last_rows(self, windows: Tensor) -> LastRow:
         """Expected last rows (B, d) and last mean attention (B, T, T) of windows (B, T, d)."""

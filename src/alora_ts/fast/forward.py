@@ -6,14 +6,11 @@ connections, no feed-forward, activation, LayerNorm or positions). Throughout, Z
 constant, where the features f are narrower than Z's D columns as long as possible:
 
 * at first f is the window after the embedding's moving average, d columns (m·d with learned lags);
-* a layer on few features forms its scores as f A_h fᵀ, with A_h = W_Q W_Kᵀ, and only appends S_h f
-  to the features (:class:`Mixing`);
+* a layer on few features only appends S_h f to them (:class:`~alora_ts.fast.fold.Mixing`);
 * a layer on many features takes queries, keys, values and what the next layer needs of f from one
   product (:class:`Valued`); the layer before the last leaves the last one's queries and keys;
 * of the last layer only the last row's values are needed, and they go straight to the d
   reconstructed series.
-
-A bias on the keys adds the same number to a whole row of scores, so the softmax cancels it.
 
 Windows that overlap share their rows, and with them the product that follows the first layer
 (:mod:`alora_ts.fast.overlap`).
@@ -26,45 +23,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from alora_ts.fast.affine import Affine
-from alora_ts.fast.heads import attend_heads, attend_shared, mix_heads
+from alora_ts.fast.attention import attend_shared
+from alora_ts.fast.fold import (
+    Affine,
+    Mixing,
+    constant_after,
+    decoded_values,
+    mixing,
+    projections,
+    stays_narrow,
+)
 from alora_ts.fast.overlap import Overlap
 from alora_ts.fast.scratch import Scratch
+from alora_ts.fast.worker import LastRow
 from alora_ts.network import ALoRaT
-from alora_ts.network.attention import ALoRaLayer
+from alora_ts.network.attention import attend, by_head
 
-__all__ = ["FoldedNetwork", "LastRow"]
+__all__ = ["FoldedNetwork", "TorchWorker", "Valued"]
 
-
-@dataclass(frozen=True)
-class LastRow:
-    """What scoring needs of a batch of windows.
-
-    Attributes
-    ----------
-    expected : Tensor of shape (B, d)
-        The reconstruction of each window's last row.
-    attention : Tensor of shape (B, T, T)
-        S^(L), the mean over the heads.
-    """
-
-    expected: Tensor
-    attention: Tensor
-
-
-@dataclass(frozen=True)
-class Mixing:
-    """A layer whose heads mix the features themselves: f becomes [f, S_1 f, …, S_H f].
-
-    Attributes
-    ----------
-    heads : int
-    query : Affine
-        From f to f A_h of all heads, (B, T, H·n).
-    """
-
-    heads: int
-    query: Affine
+_ROWS_TOGETHER = 2520
 
 
 @dataclass(frozen=True)
@@ -120,7 +97,8 @@ class FoldedNetwork:
     Parameters
     ----------
     network : ALoRaT
-        Of the kind :meth:`fits` accepts. Later changes to its weights are not seen.
+        Of the kind :func:`~alora_ts.fast.fold.foldable` accepts. Later changes to its weights are
+        not seen.
 
     Attributes
     ----------
@@ -133,8 +111,12 @@ class FoldedNetwork:
         learned lags one matrix a lag.
     narrow, wide : list
         The layers before the last, first those on few features.
-    heads, last_inner : int
-        Of the last layer: H and H·(D/H).
+    first : Affine
+        The first product that leaves the narrow features.
+    heads : int
+        H of the last layer.
+    scale : float
+        What the scores of wide layers and of the last are multiplied by.
     decode : Affine
         From what the last row sees, (1+H) times all features, to the d series.
     overlap : Overlap or None
@@ -150,60 +132,43 @@ class FoldedNetwork:
         self.neighbours = list(torch.split(lags, self.window, dim=1))
         self.narrow: list[Mixing] = []
         self.wide: list[Valued] = []
-        self._query_key: Affine | None = None
         with torch.no_grad():
             self._fold(network)
             self.overlap = self._share()
 
     def _fold(self, network: ALoRaT) -> None:
         basis = network.embed.basis()  # (n, D)
-        width = basis.shape[1]
-        constant = basis.new_zeros(width)
+        constant = basis.new_zeros(basis.shape[1])
         *before, last = network.blocks
+        query, key, last_value = projections(last)
+        query_key = _side_by_side(query, key)
         for layer in before:
-            projection = _scaled_projection(layer).after(basis, constant)
-            per_head = layer.value_weights()  # (H, D, D)
-            constant = _constant_after(layer, constant)
-            if len(basis) * (1 + layer.heads) <= width:
-                self.narrow.append(Mixing(layer.heads, _bilinear(projection, layer.heads)))
-                basis = torch.cat([basis, *(basis @ each for each in per_head)])
-                continue
             project = layer.project.weight.T  # (inner, D)
+            if stays_narrow(len(basis), layer):
+                self.narrow.append(mixing(layer, basis, constant))
+                constant = constant_after(layer, constant)
+                basis = torch.cat([basis, self.narrow[-1].spread])
+                continue
+            query, key, value = (each.after(basis, constant) for each in projections(layer))
+            # The constant holds what the values' bias adds; here it would count twice.
+            value = Affine(value.weight, torch.zeros_like(value.bias))
+            constant = constant_after(layer, constant)
             if layer is before[-1]:
-                inner = last.project.in_features
-                following = _scaled_projection(last)
-                following = Affine(following.weight[:, : 2 * inner], following.bias[: 2 * inner])
-                carry, mix = following.after(basis, constant), project @ following.weight
+                carry, mix = query_key.after(basis, constant), project @ query_key.weight
                 basis = torch.cat([basis, project])
             else:
                 carry, mix = Affine(basis, torch.zeros_like(constant)), project
-                basis = torch.eye(width, dtype=basis.dtype, device=basis.device)
-            inner = layer.project.in_features
-            # The constant holds what the values' bias adds; here it would count twice.
-            projection.bias[2 * inner :] = 0
-            joint = Affine(
-                torch.cat([projection.weight, carry.weight], 1),
-                torch.cat([projection.bias, carry.bias]),
-            )
-            self.wide.append(Valued(layer.heads, inner, joint, mix))
-        if not self.wide:
-            inner = last.project.in_features
-            projection = _scaled_projection(last).after(basis, constant)
-            self._query_key = Affine(
-                projection.weight[:, : 2 * inner], projection.bias[: 2 * inner]
-            )
+                basis = torch.eye(len(constant), dtype=basis.dtype, device=basis.device)
+            joint = _side_by_side(query, key, value, carry)
+            self.wide.append(Valued(layer.heads, len(project), joint, mix))
+        self.first = self.wide[0].joint if self.wide else query_key.after(basis, constant)
         self.heads = last.heads
-        self.last_inner = last.project.in_features
-        decode = network.decode.weight.T  # (D, d)
-        decoded = [basis @ decode, *(basis @ (each @ decode) for each in last.value_weights())]
-        self.decode = Affine(torch.cat(decoded), network.decode(_constant_after(last, constant)))
-
-    @staticmethod
-    def fits(network: ALoRaT) -> bool:
-        """Whether a network is of the kind that can be folded."""
-        how = network.architecture
-        plain = how.skip and not (how.feed_forward or how.time_norm or how.positional)
-        return plain and how.activation == "none"
+        self.scale = (last.project.in_features // last.heads) ** -0.5
+        by_head = [network.decode.weight, *decoded_values(network, last_value.weight)]
+        self.decode = Affine(
+            torch.cat([basis @ each.T for each in by_head]),
+            network.decode(constant_after(last, constant)),
+        )
 
     def _share(self) -> Overlap | None:
         """What overlapping windows have in common, where using it saves work."""
@@ -213,14 +178,6 @@ class FoldedNetwork:
         heads = self.narrow[0].heads
         overlap = Overlap(first.weight, first.bias, neighbours=neighbours, heads=heads)
         return overlap if overlap.pays else None
-
-    @property
-    def first(self) -> Affine:
-        """The first product that leaves the narrow features."""
-        if self.wide:
-            return self.wide[0].joint
-        assert self._query_key is not None
-        return self._query_key
 
     @torch.no_grad()
     def __call__(self, windows: Tensor) -> LastRow:
@@ -238,58 +195,76 @@ class FoldedNetwork:
         assert self.overlap is not None
         windows = rows.unfold(0, self.overlap.window, 1).transpose(1, 2)  # (B, T, d)
         u = self._embed.neighbours(windows)
-        attention = self._first_attention(u)
+        attention = attend_shared(self.narrow[0].query(u), u, causal=self.causal)
         projected = self.overlap.project(rows, scratch)
         projected = self.overlap.combine(attention, projected, scratch)
         return self._finish(projected, _Unformed(u, attention))
-
-    def _first_attention(self, u: Tensor) -> Tensor:
-        """Attention (B, T·H, T) of the first layer, from neighbourhoods (B, T, d)."""
-        return attend_shared(self.narrow[0].query(u), u, causal=self.causal)
 
     def _finish(self, projected: Tensor, narrow: _Formed | _Unformed) -> LastRow:
         """From the first wide product (B, T, ·) on; ``narrow`` holds the features before it."""
         features: tuple[_Formed | _Unformed, ...] = (narrow,)
         for number, layer in enumerate(self.wide):
-            own, carry = projected[..., : 3 * layer.inner], projected[..., 3 * layer.inner :]
-            attention = attend_heads(own, layer.heads, layer.inner, causal=self.causal)
-            mixed = mix_heads(attention, own[..., 2 * layer.inner :])  # (B, T, inner)
+            parts = [layer.inner] * 3 + [layer.mix.shape[1]]
+            query, key, value, carry = torch.split(projected, parts, dim=-1)
+            attention = self._attend(query, key, layer.heads)
+            mixed = (attention @ by_head(value, layer.heads)).transpose(1, 2).flatten(2)
             carry.flatten(0, 1).addmm_(mixed.flatten(0, 1), layer.mix)
             if number + 1 == len(self.wide):
                 projected, features = carry, (*features, _Formed(mixed))
             else:
                 projected, features = self.wide[number + 1].joint(carry), (_Formed(carry),)
-        inner = projected.shape[-1] // 2
-        attention = attend_heads(projected, self.heads, inner, causal=self.causal)
+        query, key = projected.chunk(2, dim=-1)
+        attention = self._attend(query, key, self.heads)
         # Of the last layer: the last row itself, then what each head gathers for it.
-        itself = torch.zeros_like(attention[0, :, :1, :])
+        itself = torch.zeros_like(attention[:, :1, 0])
         itself[..., -1] = 1
-        rows = torch.cat([itself, attention[:, :, -1].transpose(0, 1)], dim=1)  # (B, 1+H, T)
+        rows = torch.cat([itself, attention[:, :, -1]], dim=1)  # (B, 1+H, T)
         seen = torch.cat([each.gathered(rows) for each in features], dim=-1)
-        return LastRow(self.decode(seen.flatten(1)), attention.mean(0))
+        return LastRow(self.decode(seen.flatten(1)), attention.mean(1))
+
+    def _attend(self, query: Tensor, key: Tensor, heads: int) -> Tensor:
+        """Attention matrices (B, H, T, T)."""
+        return attend(by_head(query, heads), by_head(key, heads), causal=self.causal)
 
 
-def _scaled_projection(layer: ALoRaLayer) -> Affine:
-    """Queries, keys and values of a layer; the queries already hold the scores' scale."""
-    inner = layer.project.in_features
-    scale = layer.project.weight.new_ones(3 * inner)
-    scale[:inner] = (inner // layer.heads) ** -0.5
-    return Affine(layer.query_key_value.weight.T * scale, layer.query_key_value.bias * scale)
+class TorchWorker:
+    """Runs a folded network in torch, as a :class:`~alora_ts.fast.worker.Worker`.
+
+    Parameters
+    ----------
+    folded : FoldedNetwork
+    device : torch.device
+        Where it is. Results are on the CPU.
+    """
+
+    def __init__(self, folded: FoldedNetwork, device: torch.device) -> None:
+        self._folded = folded
+        self._device = device
+        self._scratch = Scratch()
+
+    @property
+    def at_once(self) -> int:
+        """How many windows are best run together: large products, few enough for the cache."""
+        return max(1, _ROWS_TOGETHER // self._folded.window)
+
+    def windows(self, windows: Tensor) -> LastRow:
+        """Of windows (B, T, d)."""
+        return _on_cpu(self._folded(windows.to(self._device)))
+
+    def in_a_row(self, rows: Tensor) -> LastRow:
+        """Of all windows in rows (B + T − 1, d), each one step after the other."""
+        if self._folded.overlap is None:
+            window = self._folded.window
+            return self.windows(rows.unfold(0, window, 1).transpose(1, 2).contiguous())
+        return _on_cpu(self._folded.consecutive(rows.to(self._device), self._scratch))
 
 
-def _bilinear(projection: Affine, heads: int) -> Affine:
-    """From f to the left side of f A_h fᵀ, for all heads."""
-    n, inner = len(projection.weight), projection.weight.shape[1] // 3
-    query = torch.cat([projection.weight[:, :inner], projection.bias[None, :inner]])
-    query = query.view(n + 1, heads, -1).transpose(0, 1)  # (H, n+1, D/H)
-    key = projection.weight[:, inner : 2 * inner].reshape(n, heads, -1).permute(1, 2, 0)
-    product = torch.bmm(query, key).transpose(0, 1).reshape(n + 1, -1)  # (n+1, H·n)
-    return Affine(product[:-1], product[-1])
+def _on_cpu(last: LastRow) -> LastRow:
+    return LastRow(last.expected.cpu(), last.attention.cpu())
 
 
-def _constant_after(layer: ALoRaLayer, constant: Tensor) -> Tensor:
-    """What a constant row becomes in a layer: attention rows sum to one and leave it as it is."""
-    inner = layer.project.in_features
-    attended = constant @ layer.value_weights().sum(0)
-    value_bias = layer.query_key_value.bias[2 * inner :]
-    return constant + attended + layer.project.weight @ value_bias + layer.project.bias
+def _side_by_side(*maps: Affine) -> Affine:
+    """One map that gives what several give, one after the other."""
+    return Affine(
+        torch.cat([each.weight for each in maps], 1), torch.cat([each.bias for each in maps])
+    )

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from alora_ts.fast.affine import Affine
+from alora_ts.fast.fold import Affine
 from alora_ts.fast.scratch import Scratch
 
 __all__ = ["SHARING", "Overlap"]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alora_ts.fast import native
+from alora_ts.fast import kernels_for, native
 from alora_ts.network import low_rank_penalty
 from alora_ts.network.penalty import SMALLEST
 
@@ -38,7 +38,7 @@ def penalise(matrices: Tensor, *, kept: int = 1) -> Tensor:
     >>> penalise(torch.eye(4))
     tensor(1.5000)
     """
-    kernels = native.kernels_for(matrices)
+    kernels = kernels_for(matrices)
     if kernels is not None:
         flat = matrices.detach().reshape(-1, *matrices.shape[-2:])
         found = native.penalise(kernels, flat, kept=kept, smallest=SMALLEST)

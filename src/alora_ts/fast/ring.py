@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.fast.engine import Engine
-from alora_ts.fast.forward import LastRow
+from alora_ts.fast.worker import LastRow
 
 __all__ = ["Ring"]
 

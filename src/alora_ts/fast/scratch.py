@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
+import torch
 from torch import Tensor
 
-__all__ = ["Scratch"]
+__all__ = ["Scratch", "keep_freed_memory"]
+
+_KEPT_BYTES = 31 * 2**20
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the process keep what it frees, up to 62 MiB, for the next training step.
+
+    Freed blocks of a megabyte and more go back to the system, and each of their pages has to be
+    filled with zeros before it returns. In a training step that took a tenth of the time. glibc
+    keeps blocks up to the size of the largest it has seen freed, and twice that in all; it has no
+    effect elsewhere. The block is never written to, so it takes no memory itself.
+    """
+    torch.empty(_KEPT_BYTES, dtype=torch.uint8)
 
 
 class Scratch:
@@ -17,7 +33,6 @@ class Scratch:
 
     Examples
     --------
-    >>> import torch
     >>> scratch = Scratch()
     >>> first = scratch.empty("rows", 4, 3, like=torch.zeros(1))
     >>> again = scratch.empty("rows", 2, 3, like=torch.zeros(1))

@@ -26,7 +26,7 @@ from alora_ts.data import as_table
 from alora_ts.errors import AloraError
 from alora_ts.estimator import ALoRa
 from alora_ts.fast.threads import use_threads
-from alora_ts.learning.descent import Descent
+from alora_ts.learning.descent import descend
 from alora_ts.learning.loss import Loss
 from alora_ts.learning.options import Training
 from alora_ts.model.fit import fit_model
@@ -103,7 +103,7 @@ def fit_long(
 class SharedDescent:
     """Gives the loss of a batch and its gradient, computed by all processes of the group.
 
-    See :data:`alora_ts.learning.loop.Descend`.
+    See :data:`alora_ts.learning.descent.Descend`.
     """
 
     def __init__(self) -> None:
@@ -136,12 +136,11 @@ class _Objective(nn.Module):
         super().__init__()
         self.network = network
         self._options = options
-        self._descend = Descent()
 
     def forward(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         weights = list(self.network.parameters())
         found: tuple[Tensor, Tensor, Tensor, Tensor] = _Descended.apply(  # type: ignore[no-untyped-call]
-            lambda: self._descend(self.network, windows, self._options), *weights
+            lambda: descend(self.network, windows, self._options), *weights
         )
         return found
 

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from alora_ts.errors import TrainingError
-from alora_ts.fast.batch import encode
+from alora_ts.fast.backward import encode
+from alora_ts.learning import descent
 from alora_ts.learning.callbacks import Callback, EpochEnd
-from alora_ts.learning.descent import Descend, Descent
 from alora_ts.learning.loss import Loss, judge
 from alora_ts.learning.options import Training
 from alora_ts.learning.sampling import WindowSource, shuffled_forever
@@ -41,7 +41,7 @@ def train(
     variables: Sequence[str],
     report: Report,
     callbacks: Sequence[Callback] = (),
-    descend: Descend | None = None,
+    descend: descent.Descend | None = None,
 ) -> TrainingSummary:
     """Train a network in place and leave it with the best weights seen.
 
@@ -81,7 +81,7 @@ def train(
     An interrupt (Ctrl-C) ends the training; the best weights so far are kept and the summary
     says so.
     """
-    descend = Descent() if descend is None else descend
+    descend = descent.descend if descend is None else descend
     steps_per_epoch = max(1, min(epoch_windows, len(training)) // options.batch_size)
     batch = min(options.batch_size, len(training))
     total_steps = steps_per_epoch * epochs

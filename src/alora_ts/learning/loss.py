@@ -69,10 +69,10 @@ def judge(encoding: Encoding, windows: Tensor, options: Training) -> Loss:
         penalty = torch.stack(per_layer).mean()
     else:
         # All layers in one call: one batch of decompositions instead of L. A matrix and its
-        # transpose have one penalty, and kernels leave them lying across.
+        # transpose have one penalty, and kernels leave the transposed one.
         shown = encoding.heads if encoding.heads is not None else encoding.attention
-        across = torch.stack([matrices.transpose(-1, -2) for matrices in shown])
-        penalty = penalise(across).flatten(1).mean(1).sum()
+        transposed = torch.stack([matrices.transpose(-1, -2) for matrices in shown])
+        penalty = penalise(transposed).flatten(1).mean(1).sum()
     return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)
 
 

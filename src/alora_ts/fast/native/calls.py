@@ -1,8 +1,8 @@
 """Kernels with their operands, ready to run as often as wanted.
 
 A call holds on to its tensors and finds them where they are: what they hold when it runs counts.
-Tensors are of single precision and on the processor. Where a kernel takes matrices of many heads
-they are views (B, H, T, w) of any steps but the last, which is 1; a step of 0 (``expand``) lets
+Tensors are of single precision and on the CPU. Where a kernel takes matrices of many heads
+they are views (B, H, T, w) of any strides but the last, which is 1; a stride of 0 (``expand``) lets
 windows or heads share one matrix.
 """
 
@@ -17,27 +17,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alora_ts.fast.native import library as found
-from alora_ts.fast.native.library import Library, PanelSteps, Rows
+from alora_ts.fast.native.library import Library, PanelStrides, Rows
 
 __all__ = [
     "Call",
     "Panels",
     "attend",
-    "attend_back",
+    "attend_backward",
     "combine",
     "count_above",
-    "kernels_for",
     "mix",
     "multiply",
     "penalise",
     "project",
 ]
-
-
-def kernels_for(tensor: Tensor) -> Library | None:
-    """The kernels, where they are installed and take such a tensor."""
-    return found.installed() if _taken(tensor) else None
 
 
 class Call:
@@ -84,13 +77,13 @@ class Panels:
 
 
 def _panel_room(library: Library, depth: int, columns: int) -> Tensor:
-    across = library.panel_columns()
-    panels = -(-columns // across)
+    panel_width = library.panel_width()
+    panels = -(-columns // panel_width)
     # Beginning where a line of the cache does, vectors are loaded in one piece.
     line = 16
-    whole = torch.empty(panels * depth * across + line)
+    whole = torch.empty(panels * depth * panel_width + line)
     skip = -(whole.data_ptr() // whole.element_size()) % line
-    return whole[skip : skip + panels * depth * across].view(panels, depth, across)
+    return whole[skip : skip + panels * depth * panel_width].view(panels, depth, panel_width)
 
 
 def multiply(
@@ -108,7 +101,7 @@ def multiply(
     ----------
     library : Library
     left : Tensor of shape (M, k)
-        Any steps.
+        Any strides.
     right : Panels of shape (k, n)
     out : Tensor of shape (M, n)
     bias : Tensor of shape (n,), optional
@@ -122,11 +115,11 @@ def multiply(
     _check(left, out, *([] if bias is None else [bias]))
     if left.shape != (len(out), depth) or out.shape[1] != columns or out.stride(1) != 1:
         raise ValueError(f"cannot multiply {left.shape} by {right.shape} into {out.shape}")
-    across = library.panel_columns()
-    panels = PanelSteps(right.room.data_ptr(), depth * across, 0, 1, depth)
+    panel_width = library.panel_width()
+    panels = PanelStrides(right.room.data_ptr(), depth * panel_width, 0, 1, depth)
     arguments = [len(out), columns, left.data_ptr(), *left.stride(), panels]
     arguments += [None if bias is None else bias.data_ptr(), int(add)]
-    arguments += [out.data_ptr(), out.stride(0), across]
+    arguments += [out.data_ptr(), out.stride(0), panel_width]
     return Call(library.multiply, _converted(library.multiply, arguments), [left, right, out, bias])
 
 
@@ -148,7 +141,7 @@ def project(library: Library, rows: Tensor, right: Panels, out: Tensor, *, bias:
     """
     depth, columns = right.shape
     _check(rows, out, bias)
-    panels = PanelSteps(right.room.data_ptr(), depth * out.stride(1), 0, 1, depth)
+    panels = PanelStrides(right.room.data_ptr(), depth * out.stride(1), 0, 1, depth)
     arguments = [len(rows), columns, rows.data_ptr(), *rows.stride(), panels]
     arguments += [bias.data_ptr(), 0, out.data_ptr(), out.stride(1), out.stride(0)]
     return Call(library.multiply, _converted(library.multiply, arguments), [rows, right, out, bias])
@@ -174,7 +167,7 @@ def combine(library: Library, spread: Tensor, rows: Tensor, out: Tensor) -> Call
     _check(spread, rows, out)
     count, blocks, steps, _ = spread.shape
     row, panel = rows.stride(1), rows.stride(0)
-    by_block = PanelSteps(rows.data_ptr(), panel, len(rows) // blocks * panel, blocks, steps)
+    by_block = PanelStrides(rows.data_ptr(), panel, len(rows) // blocks * panel, blocks, steps)
     arguments: list[Any] = [
         count,
         steps,
@@ -220,8 +213,8 @@ def attend(
     value: Tensor | None = None,
     mixed: Tensor | None = None,
     add: bool = False,
-    across: Tensor | None = None,
-    mean_across: Tensor | None = None,
+    transposed: Tensor | None = None,
+    mean_transposed: Tensor | None = None,
     last: Tensor | None = None,
 ) -> Call:
     """Attention matrices of many heads, and what they make of values (Eq. 2).
@@ -240,9 +233,9 @@ def attend(
         Where to write matrices · value.
     add : bool
         Add that to what is there already; heads may then share their place.
-    across : Tensor of shape (B, H, T, R), optional
+    transposed : Tensor of shape (B, H, T, R), optional
         Where to write the matrices, transposed.
-    mean_across : Tensor of shape (B, T, R), optional
+    mean_transposed : Tensor of shape (B, T, R), optional
         Where to write their mean over the heads, transposed.
     last : Tensor of shape (B, H, T), optional
         Where to write the last row of each matrix.
@@ -254,44 +247,44 @@ def attend(
     batch, heads, queries, width = query.shape
     steps = key.shape[2]
     value_width = 0 if value is None else value.shape[3]
-    of_all_heads = None if mean_across is None else mean_across[:, None]
+    of_all_heads = None if mean_transposed is None else mean_transposed[:, None]
     last_rows = None if last is None else last[:, :, None]
-    places = [query, key, value, across, of_all_heads, last_rows, mixed]
+    places = [query, key, value, transposed, of_all_heads, last_rows, mixed]
     arguments: list[Any] = [batch, heads, queries, steps, width, value_width, scale, int(causal)]
     arguments += [*(_rows(each) for each in places), int(add)]
     return Call(library.attend, _converted(library.attend, arguments), places)
 
 
-def attend_back(
+def attend_backward(
     library: Library,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     *,
     scale: float,
-    across: Tensor,
-    of_mixed: Tensor,
-    of_across: Tensor,
+    transposed: Tensor,
+    grad_mixed: Tensor,
+    grad_transposed: Tensor,
     share: float,
-    of_query: Tensor,
-    of_key: Tensor | None = None,
-    of_value: Tensor | None = None,
+    grad_query: Tensor,
+    grad_key: Tensor | None = None,
+    grad_value: Tensor | None = None,
 ) -> Call:
     """The gradients of what :func:`attend` was given.
 
     Parameters
     ----------
     library : Library
-    query, key, value, scale, across
+    query, key, value, scale, transposed
         As there.
-    of_mixed : Tensor of shape (B, H, R, v)
+    grad_mixed : Tensor of shape (B, H, R, v)
         The gradient of what was mixed.
-    of_across : Tensor of shape (B, H, T, R)
+    grad_transposed : Tensor of shape (B, H, T, R)
         ``share`` times this is the gradient of the matrices themselves, transposed.
     share : float
-    of_query : Tensor, shaped like ``query``
+    grad_query : Tensor, shaped like ``query``
         Where to write its gradient; that may be the place of ``query``.
-    of_key, of_value : Tensor, optional
+    grad_key, grad_value : Tensor, optional
         The same for keys and values.
 
     Returns
@@ -299,10 +292,20 @@ def attend_back(
     Call
     """
     batch, heads, queries, width = query.shape
-    places = [query, key, value, across, of_mixed, of_across, of_query, of_key, of_value]
+    places = [
+        query,
+        key,
+        value,
+        transposed,
+        grad_mixed,
+        grad_transposed,
+        grad_query,
+        grad_key,
+        grad_value,
+    ]
     arguments: list[Any] = [batch, heads, queries, key.shape[2], width, value.shape[3]]
     arguments += [scale, share, *(_rows(each) for each in places)]
-    return Call(library.attend_back, _converted(library.attend_back, arguments), places)
+    return Call(library.attend_backward, _converted(library.attend_backward, arguments), places)
 
 
 def penalise(
@@ -367,21 +370,16 @@ def _rows(tensor: Tensor | None) -> Rows:
     if tensor is None:
         return Rows(None, 0, 0, 0)
     _check(tensor)
-    *steps, last = tensor.stride()
+    *strides, last = tensor.stride()
     if last != 1 and tensor.shape[-1] > 1:
         raise ValueError("the last axis of a kernel's operand must lie in one piece")
-    return Rows(tensor.data_ptr(), *steps)
+    return Rows(tensor.data_ptr(), *strides)
 
 
 def _check(*tensors: Tensor) -> None:
     for tensor in tensors:
-        if not _taken(tensor):
+        if tensor.dtype is not torch.float32 or not tensor.is_cpu:
             raise ValueError(f"kernels take float32 on the cpu, not {tensor.dtype}")
-
-
-def _taken(tensor: Tensor) -> bool:
-    """Whether kernels take it: of single precision, on the processor."""
-    return tensor.dtype is torch.float32 and tensor.is_cpu
 
 
 def _converted(function: Any, arguments: Sequence[Any]) -> list[Any]:

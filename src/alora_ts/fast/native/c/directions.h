@@ -14,7 +14,7 @@
 #include "tile.h"
 
 #define SWEEPS 30      /* far more than are ever needed */
-#define ACROSS 1e-5f   /* a cosine that counts as 0 */
+#define ORTHOGONAL 1e-5f /* a cosine that counts as 0 */
 #define DIRECTIONS 104 /* rows; with more of them turning takes longer than other ways */
 
 #define DOUBLES (LANES / 2)
@@ -113,7 +113,7 @@ static void turn(long n, long k, vector *rows, vector *squares) {
       for (long q = p + 1; q < k; q++) {
         vector *a = rows + 2 * p * n, *b = rows + 2 * q * n;
         const vector off = dots(n, a, b);
-        const integers needed = size_of(off) > ACROSS * root(squares[p] * squares[q]);
+        const integers needed = size_of(off) > ORTHOGONAL * root(squares[p] * squares[q]);
         if (!any(needed)) continue;
         turned = 1;
         const vector steep = (squares[q] - squares[p]) / choose(needed, 2.0f * off, all(1.0f));

@@ -1,4 +1,4 @@
-/* Products with laid-out weights, and attention of many heads, there and back.
+/* Products with laid-out weights, and attention of many heads, forward and backward.
 
    Every function is done by one thread and takes no lock, so that several threads may call it. A
    function that needs memory gives 0, or 1 if there was none. */
@@ -7,21 +7,27 @@
 #include "factor.h"
 #include "tile.h"
 
-/* Rows of matrices (B, H, T, w) in memory; the last step is 1. */
+/* Rows of matrices (B, H, T, w) in memory; the last stride is 1. */
 typedef struct {
-  float *at;
-  long batch, head, row;
+  float *data;
+  long batch_stride, head_stride, row_stride;
 } Rows;
 
-static inline float *of(Rows rows, long batch, long head) {
-  return rows.at + batch * rows.batch + head * rows.head;
+static inline float *head_at(Rows rows, long batch, long head) {
+  return rows.data + batch * rows.batch_stride + head * rows.head_stride;
 }
 
-long NAME(alora_panel_columns)(void) { return COLUMNS; }
+/* Raised whenever a signature or the meaning of an argument changes; native/library.py loads its
+   own number only. */
+#define ALORA_ABI 2
 
-void NAME(alora_pack)(long rows, long columns, const float *from, long row, long column,
-                      float *panels) {
-  pack(rows, columns, from, row, column, panels);
+int NAME(alora_abi)(void) { return ALORA_ABI; }
+
+long NAME(alora_panel_width)(void) { return COLUMNS; }
+
+void NAME(alora_pack)(long rows, long columns, const float *from, long row_stride,
+                      long column_stride, float *panels) {
+  pack(rows, columns, from, row_stride, column_stride, panels);
 }
 
 #define DEEP 512         /* rows of panels that are worked on at a time */
@@ -34,16 +40,16 @@ static Left gathered(long rows, long depth, Left a, float *blocks) {
     long start = block_start(rows, block), end = block_start(rows, block + 1);
     for (long i = start; i < end; i++)
       for (long k = 0; k < depth; k++)
-        blocks[k * ROWS + i - start] = a.at[i * a.row + k * a.column];
-    blocks += found.block;
+        blocks[k * ROWS + i - start] = a.data[i * a.row_stride + k * a.column_stride];
+    blocks += found.block_stride;
   }
   return found;
 }
 
 /* out = a b (+ bias) (+ out). As many rows at a time as stay near meet one panel after the other. */
-void NAME(alora_multiply)(long rows, long columns, const float *a, long a_row, long a_column,
-                          Panels b, const float *bias, int add, float *out, long out_row,
-                          long out_panel) {
+void NAME(alora_multiply)(long rows, long columns, const float *a, long a_row_stride,
+                          long a_column_stride, Panels b, const float *bias, int add, float *out,
+                          long out_row_stride, long out_panel_stride) {
   const long parts = (b.depth + DEEP - 1) / DEEP, deepest = b.depth / parts + 1;
   const long group = NEAR / deepest > 2 * ROWS ? NEAR / deepest : 2 * ROWS;
   /* Gathering costs as much as a few columns; it is left out where there is no memory for it. */
@@ -51,13 +57,14 @@ void NAME(alora_multiply)(long rows, long columns, const float *a, long a_row, l
   float *blocks = worth ? room(round_up(smaller(rows, group) + ROWS, ROWS) * deepest) : NULL;
   for (long part = 0; part < parts; part++) {
     long from = b.depth * part / parts, to = b.depth * (part + 1) / parts;
-    Panels deep = {b.at + from * COLUMNS, b.panel, 0, 1, to - from};
+    Panels deep = {b.data + from * COLUMNS, b.panel_stride, 0, 1, to - from};
     for (long first = 0; first < rows; first += group) {
       long count = smaller(group, rows - first);
-      Left left = {a + first * a_row + from * a_column, a_row, a_column, 0};
-      Target into = {out + first * out_row, out_row, part ? NULL : bias, add || part};
+      const float *corner = a + first * a_row_stride + from * a_column_stride;
+      Left left = {corner, a_row_stride, a_column_stride, 0};
+      Target into = {out + first * out_row_stride, out_row_stride, part ? NULL : bias, add || part};
       if (blocks) left = gathered(count, deep.depth, left, blocks);
-      product(count, columns, left, deep, into, out_panel);
+      product(count, columns, left, deep, into, out_panel_stride);
     }
   }
   free(blocks);
@@ -68,22 +75,24 @@ static inline void fetch(long floats, const float *from) {
   for (long i = 0; i < floats; i += 16) __builtin_prefetch(from + i);
 }
 
-/* For each of a batch: out = a b, where b begins `b_batch` further than for the one before. All
-   of them meet one panel after the other. The segments of the next panel are fetched meanwhile:
-   they are short and far apart, so that the processor cannot tell by itself what comes next. */
-void NAME(alora_multiply_each)(long batch, long rows, long columns, const float *a, long a_batch,
-                               long a_row, long a_column, Panels b, long b_batch, float *out,
-                               long out_batch, long out_row) {
-  const long needed = b.depth * COLUMNS + (batch - 1) * b_batch; /* of each segment */
-  for (long j = 0; j < columns; j += COLUMNS, b.at += b.panel)
+/* For each of a batch: out = a b, where b begins `b_batch_stride` further than for the one before.
+   All of them meet one panel after the other. The segments of the next panel are fetched meanwhile:
+   they are short and far apart, so that the CPU cannot tell by itself what comes next. */
+void NAME(alora_multiply_each)(long batch, long rows, long columns, const float *a,
+                               long a_batch_stride, long a_row_stride, long a_column_stride,
+                               Panels b, long b_batch_stride, float *out,
+                               long out_batch_stride, long out_row_stride) {
+  const long needed = b.depth * COLUMNS + (batch - 1) * b_batch_stride; /* of each segment */
+  for (long j = 0; j < columns; j += COLUMNS, b.data += b.panel_stride)
     for (long each = 0; each < batch; each++) {
       if (j + COLUMNS < columns)
         for (long segment = each; segment < b.segments; segment += batch)
-          fetch(needed, b.at + b.panel + segment * b.segment);
+          fetch(needed, b.data + b.panel_stride + segment * b.segment_stride);
       Panels right = b;
-      right.at += each * b_batch;
-      product(rows, smaller(COLUMNS, columns - j), (Left){a + each * a_batch, a_row, a_column, 0},
-              right, (Target){out + each * out_batch + j, out_row, NULL, 0}, COLUMNS);
+      right.data += each * b_batch_stride;
+      product(rows, smaller(COLUMNS, columns - j),
+              (Left){a + each * a_batch_stride, a_row_stride, a_column_stride, 0},
+              right, (Target){out + each * out_batch_stride + j, out_row_stride, NULL, 0}, COLUMNS);
     }
 }
 
@@ -94,40 +103,41 @@ int NAME(alora_mix)(long batch, long heads, long rows, long depth, long columns,
   if (!panels) return 1;
   for (long b = 0; b < batch; b++)
     for (long h = 0; h < heads; h++) {
-      pack(depth, columns, of(value, b, h), value.row, 1, panels);
-      product(rows, columns, (Left){of(weights, b, h), weights.row, 1, 0}, whole(panels, depth),
-              (Target){of(mixed, b, h), mixed.row, NULL, 0}, COLUMNS);
+      pack(depth, columns, head_at(value, b, h), value.row_stride, 1, panels);
+      product(rows, columns, (Left){head_at(weights, b, h), weights.row_stride, 1, 0},
+              whole(panels, depth),
+              (Target){head_at(mixed, b, h), mixed.row_stride, NULL, 0}, COLUMNS);
     }
   free(panels);
   return 0;
 }
 
-/* Attention works on scores that lie across: a row for each key, a lane for each query. So nothing
+/* Attention works on transposed scores: a row for each key, a lane for each query. So nothing
    is ever summed or compared from lane to lane. */
 
-/* Columns of scores become columns that sum to one. `row`: from one key to the next. */
-static void softmax(float *scores, long keys, long queries, long row, float scale, int causal) {
+/* Columns of scores become columns that sum to one. `stride`: from one key to the next. */
+static void softmax(float *scores, long keys, long queries, long stride, float scale, int causal) {
   if (causal)
     for (long s = 1; s < keys; s++)
-      for (long t = 0; t < smaller(s, queries); t++) scores[s * row + t] = -INFINITY;
+      for (long t = 0; t < smaller(s, queries); t++) scores[s * stride + t] = -INFINITY;
   for (long t = 0; t < queries; t += LANES) {
     float *column = scores + t;
     vector top = load(column), total = all(0.0f);
-    for (long s = 1; s < keys; s++) top = larger(load(column + s * row), top);
+    for (long s = 1; s < keys; s++) top = larger(load(column + s * stride), top);
     for (long s = 0; s < keys; s++) {
-      vector grown = exponential((load(column + s * row) - top) * scale);
-      store(column + s * row, grown);
+      vector grown = exponential((load(column + s * stride) - top) * scale);
+      store(column + s * stride, grown);
       total += grown;
     }
     vector share = 1.0f / total;
-    for (long s = 0; s < keys; s++) store(column + s * row, load(column + s * row) * share);
+    for (long s = 0; s < keys; s++) store(column + s * stride, load(column + s * stride) * share);
   }
 }
 
-static void copy_rows(long rows, long columns, const float *from, long from_row, float *to,
-                      long to_row) {
+static void copy_rows(long rows, long columns, const float *from, long from_row_stride, float *to,
+                      long to_row_stride) {
   for (long t = 0; t < rows; t++)
-    memcpy(to + t * to_row, from + t * from_row, sizeof(float) * (size_t)columns);
+    memcpy(to + t * to_row_stride, from + t * from_row_stride, sizeof(float) * (size_t)columns);
 }
 
 /* sum += share * values, or = for the first. */
@@ -140,96 +150,102 @@ static void add_up(long floats, float share, const float *values, float *sum, in
 
 /* matrices = softmax(scale * query key'), mean = their mean over the heads, mixed = matrices value
    (Eq. 2), last = what the last query of each head takes of the keys. What has no place is left
-   out. Matrices and mean lie across, keys by queries. `add`: to what mixed holds already. `causal`:
-   a step sees itself and the steps before it. */
+   out. Matrices and mean are transposed, keys by queries. `add`: to what mixed holds already.
+   `causal`: a step sees itself and the steps before it. */
 int NAME(alora_attend)(long batch, long heads, long queries, long keys, long width,
                        long value_width, float scale, int causal, Rows query, Rows key, Rows value,
                        Rows matrices, Rows mean, Rows last, Rows mixed, int add) {
-  const long row = round_up(queries, LANES);
+  const long stride = round_up(queries, LANES);
   const long wide = round_up(queries, COLUMNS), value_wide = round_up(value_width, COLUMNS);
-  float *scores = room(2 * keys * row + wide * width + keys * value_wide);
+  float *scores = room(2 * keys * stride + wide * width + keys * value_wide);
   if (!scores) return 1;
-  float *sum = scores + keys * row, *across = sum + keys * row, *values = across + wide * width;
+  float *sum = scores + keys * stride, *query_panels = sum + keys * stride;
+  float *values = query_panels + wide * width;
   for (long b = 0; b < batch; b++) {
     for (long h = 0; h < heads; h++) {
-      pack(width, queries, of(query, b, h), 1, query.row, across);
-      product(keys, row, (Left){of(key, b, h), key.row, 1, 0}, whole(across, width),
-              (Target){scores, row, NULL, 0}, COLUMNS);
-      softmax(scores, keys, queries, row, scale, causal);
-      if (matrices.at) copy_rows(keys, queries, scores, row, of(matrices, b, h), matrices.row);
-      if (mean.at) add_up(keys * row, 1.0f / (float)heads, scores, sum, h == 0);
-      if (last.at)
-        for (long s = 0; s < keys; s++) of(last, b, h)[s] = scores[s * row + queries - 1];
-      if (!mixed.at) continue;
-      pack(keys, value_width, of(value, b, h), value.row, 1, values);
-      product(queries, value_width, (Left){scores, 1, row, 0}, whole(values, keys),
-              (Target){of(mixed, b, h), mixed.row, NULL, add}, COLUMNS);
+      pack(width, queries, head_at(query, b, h), 1, query.row_stride, query_panels);
+      product(keys, stride, (Left){head_at(key, b, h), key.row_stride, 1, 0},
+              whole(query_panels, width), (Target){scores, stride, NULL, 0}, COLUMNS);
+      softmax(scores, keys, queries, stride, scale, causal);
+      if (matrices.data)
+        copy_rows(keys, queries, scores, stride, head_at(matrices, b, h), matrices.row_stride);
+      if (mean.data) add_up(keys * stride, 1.0f / (float)heads, scores, sum, h == 0);
+      if (last.data)
+        for (long s = 0; s < keys; s++) head_at(last, b, h)[s] = scores[s * stride + queries - 1];
+      if (!mixed.data) continue;
+      pack(keys, value_width, head_at(value, b, h), value.row_stride, 1, values);
+      product(queries, value_width, (Left){scores, 1, stride, 0}, whole(values, keys),
+              (Target){head_at(mixed, b, h), mixed.row_stride, NULL, add}, COLUMNS);
     }
-    if (mean.at) copy_rows(keys, queries, sum, row, of(mean, b, 0), mean.row);
+    if (mean.data) copy_rows(keys, queries, sum, stride, head_at(mean, b, 0), mean.row_stride);
   }
   free(scores);
   return 0;
 }
 
 /* The gradient of scores, in the place of that of what softmax made of them. */
-static void through_softmax(long keys, long queries, long row, float scale, const float *matrices,
+static void through_softmax(long keys, long queries, long stride, float scale, const float *matrices,
                             float *gradient) {
   for (long t = 0; t < queries; t += LANES) {
     vector dot = all(0.0f);
-    for (long s = 0; s < keys; s++) dot += load(gradient + s * row + t) * load(matrices + s * row + t);
+    for (long s = 0; s < keys; s++)
+      dot += load(gradient + s * stride + t) * load(matrices + s * stride + t);
     for (long s = 0; s < keys; s++) {
-      float *at = gradient + s * row + t;
-      store(at, (load(at) - dot) * load(matrices + s * row + t) * scale);
+      float *at = gradient + s * stride + t;
+      store(at, (load(at) - dot) * load(matrices + s * stride + t) * scale);
     }
   }
 }
 
-/* The way back through alora_attend. `of_matrices`, keys by queries, is the gradient of the
+/* The backward pass of alora_attend. `grad_matrices`, keys by queries, is the gradient of the
    matrices themselves, `share` times of which counts. Gradients of keys and values are left out
    without a place. Gradients may go to the places of what they belong to: those of a head are
    written when all of it has been read. */
-int NAME(alora_attend_back)(long batch, long heads, long queries, long keys, long width,
+int NAME(alora_attend_backward)(long batch, long heads, long queries, long keys, long width,
                             long value_width, float scale, float share, Rows query, Rows key,
-                            Rows value, Rows matrices, Rows of_mixed, Rows of_matrices,
-                            Rows of_query, Rows of_key, Rows of_value) {
-  const long row = round_up(queries, LANES), wide = round_up(width, COLUMNS);
-  const long across = round_up(queries, COLUMNS) * value_width;
-  const long along = round_up(value_width, COLUMNS) * queries;
-  const long most = across > along ? across : along;
-  float *own = room(2 * keys * row + most + (keys + queries) * wide);
+                            Rows value, Rows matrices, Rows grad_mixed, Rows grad_matrices,
+                            Rows grad_query, Rows grad_key, Rows grad_value) {
+  const long stride = round_up(queries, LANES), wide = round_up(width, COLUMNS);
+  const long transposed = round_up(queries, COLUMNS) * value_width;
+  const long straight = round_up(value_width, COLUMNS) * queries;
+  const long most = transposed > straight ? transposed : straight;
+  float *own = room(2 * keys * stride + most + (keys + queries) * wide);
   if (!own) return 1;
-  float *scores = own + keys * row, *panels = scores + keys * row;
+  float *scores = own + keys * stride, *panels = scores + keys * stride;
   float *key_panels = panels + most, *query_panels = key_panels + keys * wide;
-  memset(own, 0, sizeof(float) * (size_t)(2 * keys * row)); /* also the lanes that no query has */
+  /* Also the lanes that no query has. */
+  memset(own, 0, sizeof(float) * (size_t)(2 * keys * stride));
   for (long b = 0; b < batch; b++)
     for (long h = 0; h < heads; h++) {
-      const float *given = of(of_mixed, b, h), *pull = of(of_matrices, b, h);
-      copy_rows(keys, queries, of(matrices, b, h), matrices.row, own, row);
+      const float *given = head_at(grad_mixed, b, h), *pull = head_at(grad_matrices, b, h);
+      copy_rows(keys, queries, head_at(matrices, b, h), matrices.row_stride, own, stride);
       for (long s = 0; s < keys; s++)
-        for (long t = 0; t < queries; t++) scores[s * row + t] = share * pull[s * of_matrices.row + t];
-      pack(value_width, queries, given, 1, of_mixed.row, panels);
-      product(keys, row, (Left){of(value, b, h), value.row, 1, 0}, whole(panels, value_width),
-              (Target){scores, row, NULL, 1}, COLUMNS);
-      through_softmax(keys, queries, row, scale, own, scores);
-      pack(keys, width, of(key, b, h), key.row, 1, key_panels);
-      if (of_key.at) pack(queries, width, of(query, b, h), query.row, 1, query_panels);
-      product(queries, width, (Left){scores, 1, row, 0}, whole(key_panels, keys),
-              (Target){of(of_query, b, h), of_query.row, NULL, 0}, COLUMNS);
-      if (of_key.at)
-        product(keys, width, (Left){scores, row, 1, 0}, whole(query_panels, queries),
-                (Target){of(of_key, b, h), of_key.row, NULL, 0}, COLUMNS);
-      if (of_value.at) {
-        pack(queries, value_width, given, of_mixed.row, 1, panels);
-        product(keys, value_width, (Left){own, row, 1, 0}, whole(panels, queries),
-                (Target){of(of_value, b, h), of_value.row, NULL, 0}, COLUMNS);
+        for (long t = 0; t < queries; t++)
+          scores[s * stride + t] = share * pull[s * grad_matrices.row_stride + t];
+      pack(value_width, queries, given, 1, grad_mixed.row_stride, panels);
+      product(keys, stride, (Left){head_at(value, b, h), value.row_stride, 1, 0},
+              whole(panels, value_width), (Target){scores, stride, NULL, 1}, COLUMNS);
+      through_softmax(keys, queries, stride, scale, own, scores);
+      pack(keys, width, head_at(key, b, h), key.row_stride, 1, key_panels);
+      if (grad_key.data)
+        pack(queries, width, head_at(query, b, h), query.row_stride, 1, query_panels);
+      product(queries, width, (Left){scores, 1, stride, 0}, whole(key_panels, keys),
+              (Target){head_at(grad_query, b, h), grad_query.row_stride, NULL, 0}, COLUMNS);
+      if (grad_key.data)
+        product(keys, width, (Left){scores, stride, 1, 0}, whole(query_panels, queries),
+                (Target){head_at(grad_key, b, h), grad_key.row_stride, NULL, 0}, COLUMNS);
+      if (grad_value.data) {
+        pack(queries, value_width, given, grad_mixed.row_stride, 1, panels);
+        product(keys, value_width, (Left){own, stride, 1, 0}, whole(panels, queries),
+                (Target){head_at(grad_value, b, h), grad_value.row_stride, NULL, 0}, COLUMNS);
       }
     }
   free(own);
   return 0;
 }
 
-/* The low-rank penalty of each of a batch of matrices (n by n), and its gradient. `few` becomes 0 if
-   one of them has too many directions; then there are no results. */
+/* The low-rank penalty of each of a batch of matrices (n by n), and its gradient. `few` becomes 0
+   if one of them has too many directions; then there are no results. */
 int NAME(alora_penalise)(long batch, long n, const float *matrices, long kept, double smallest,
                          float *totals, float *gradients, int *few) {
   const long directions = smaller(n, DIRECTIONS), wide = round_up(n, COLUMNS);
@@ -244,7 +260,8 @@ int NAME(alora_penalise)(long batch, long n, const float *matrices, long kept, d
   for (long first = 0; first < batch; first += LANES) {
     const long lanes = smaller(LANES, batch - first);
     long most = 0, ranks[LANES];
-    memset(rows, 0, sizeof(vector) * (size_t)(2 * n * directions)); /* not every lane needs all rows */
+    /* Not every lane needs all rows. */
+    memset(rows, 0, sizeof(vector) * (size_t)(2 * n * directions));
     for (long lane = 0; lane < lanes; lane++) {
       const float *m = matrices + (first + lane) * n * n;
       ranks[lane] = orthogonalise(n, m, smallest * smallest, (float *)rows + lane, memory);
@@ -270,7 +287,8 @@ int NAME(alora_penalise)(long batch, long n, const float *matrices, long kept, d
 
 /* How many singular values of each of a batch of matrices (n by n) exceed a level; -1 where that
    cannot be said for sure. */
-int NAME(alora_count_above)(long batch, long n, const float *matrices, double level, int16_t *counts) {
+int NAME(alora_count_above)(long batch, long n, const float *matrices, double level,
+                            int16_t *counts) {
   double *s = (double *)room(2 * (n * n + (FEW + 1) * n));
   if (!s) return 1;
   for (long b = 0; b < batch; b++, matrices += n * n) {

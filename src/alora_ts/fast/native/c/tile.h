@@ -95,39 +95,39 @@ static inline vector exponential(vector x) {
 /* The right-hand side of a product: panels of COLUMNS columns (the last one may be narrower and is
    filled up), each with its rows one after the other. The rows may lie in several segments. */
 typedef struct {
-  const float *at;
-  long panel;    /* from one panel to the next */
-  long segment;  /* from one segment of a panel to the next */
+  const float *data;
+  long panel_stride;
+  long segment_stride; /* from one segment of a panel to the next */
   long segments;
-  long depth;    /* rows of a segment */
+  long depth; /* rows of a segment */
 } Panels;
 
-/* The left-hand side: any two steps. Rows are worked on in blocks of nearly one size. */
+/* The left-hand side: any two strides. Rows are worked on in blocks of nearly one size. */
 typedef struct {
-  const float *at;
-  long row, column;
-  long block; /* from one block to the next, if blocks do not follow one another as rows do */
+  const float *data;
+  long row_stride, column_stride;
+  long block_stride; /* if blocks do not follow one another as rows do, else 0 */
 } Left;
 
 static inline long blocks_of(long rows) { return (rows + ROWS - 1) / ROWS; }
 static inline long block_start(long rows, long block) { return rows * block / blocks_of(rows); }
 
 static inline __attribute__((always_inline)) void
-sum_products(const int rows, const int vectors, const long row, Left a, Panels b,
+sum_products(const int rows, const int vectors, const long row_stride, Left a, Panels b,
              vector sums[ROWS][2]) {
   UNROLLED
   for (int i = 0; i < rows; i++) sums[i][0] = sums[i][1] = all(0.0f);
-  const float *left = a.at;
+  const float *left = a.data;
   for (long segment = 0; segment < b.segments; segment++) {
-    const float *right = b.at + segment * b.segment;
+    const float *right = b.data + segment * b.segment_stride;
     for (long k = 0; k < b.depth; k++) {
       vector first = load(right), second = vectors > 1 ? load(right + LANES) : first;
   UNROLLED
       for (int i = 0; i < rows; i++) {
-        sums[i][0] += left[i * row] * first;
-        if (vectors > 1) sums[i][1] += left[i * row] * second;
+        sums[i][0] += left[i * row_stride] * first;
+        if (vectors > 1) sums[i][1] += left[i * row_stride] * second;
       }
-      left += a.column;
+      left += a.column_stride;
       right += COLUMNS;
     }
   }
@@ -135,8 +135,8 @@ sum_products(const int rows, const int vectors, const long row, Left a, Panels b
 
 /* Where a tile goes, and what is added to it. */
 typedef struct {
-  float *at;
-  long row;
+  float *data;
+  long row_stride;
   const float *bias; /* one number for each column, or NULL */
   int add;           /* to what is there already */
 } Target;
@@ -144,15 +144,15 @@ typedef struct {
 static inline __attribute__((always_inline)) void
 tile(const int rows, const int vectors, long columns, Left a, Panels b, Target out) {
   vector sums[ROWS][2];
-  if (a.row == 1) sum_products(rows, vectors, 1, a, b, sums); /* one place after the other */
-  else sum_products(rows, vectors, a.row, a, b, sums);
+  if (a.row_stride == 1) sum_products(rows, vectors, 1, a, b, sums); /* one place after the other */
+  else sum_products(rows, vectors, a.row_stride, a, b, sums);
   const int whole = columns == vectors * LANES;
   float edge[COLUMNS], added[COLUMNS]; /* where not all lanes count */
   const float *bias = whole ? out.bias : added;
   if (!whole && out.bias) copy_few(columns, out.bias, added);
   UNROLLED
   for (int i = 0; i < rows; i++) {
-    float *place = out.at + i * out.row, *at = whole ? place : edge;
+    float *place = out.data + i * out.row_stride, *at = whole ? place : edge;
     if (!whole && out.add) copy_few(columns, place, edge);
     UNROLLED
     for (int v = 0; v < vectors; v++) {
@@ -180,41 +180,42 @@ static void any_tile(int rows, long columns, Left a, Panels b, Target out) {
 #undef CASE
 }
 
-/* out = a b: rows by columns. `panel` leads from one panel of the result to the next. */
-static void product(long rows, long columns, Left a, Panels b, Target out, long panel) {
+/* out = a b: rows by columns. `panel_stride`: of the result. */
+static void product(long rows, long columns, Left a, Panels b, Target out, long panel_stride) {
   for (long j = 0; j < columns; j += COLUMNS) {
     for (long block = 0; block < blocks_of(rows); block++) {
       long start = block_start(rows, block), end = block_start(rows, block + 1);
       Left part = a;
-      part.at += a.block ? block * a.block : start * a.row;
-      Target into = {out.at + start * out.row, out.row, out.bias, out.add};
+      part.data += a.block_stride ? block * a.block_stride : start * a.row_stride;
+      Target into = {out.data + start * out.row_stride, out.row_stride, out.bias, out.add};
       any_tile((int)(end - start), smaller(COLUMNS, columns - j), part, b, into);
     }
-    b.at += b.panel;
-    out.at += panel;
+    b.data += b.panel_stride;
+    out.data += panel_stride;
     if (out.bias) out.bias += COLUMNS;
   }
 }
 
-/* Lay a matrix out in panels, rows by columns, given by its two steps; unused columns are 0. */
-static void pack(long rows, long columns, const float *from, long row, long column, float *panels) {
+/* Lay a matrix out in panels, rows by columns, given by its two strides; unused columns are 0. */
+static void pack(long rows, long columns, const float *from, long row_stride, long column_stride,
+                 float *panels) {
   for (long j = 0; j < columns; j += COLUMNS) {
     long width = smaller(COLUMNS, columns - j);
-    const float *corner = from + j * column;
+    const float *corner = from + j * column_stride;
     if (width < COLUMNS) memset(panels, 0, sizeof(float) * (size_t)(rows * COLUMNS));
-    if (column == 1 && width == COLUMNS)
+    if (column_stride == 1 && width == COLUMNS)
       for (long k = 0; k < rows; k++) {
-        store(panels + k * COLUMNS, load(corner + k * row));
-        store(panels + k * COLUMNS + LANES, load(corner + k * row + LANES));
+        store(panels + k * COLUMNS, load(corner + k * row_stride));
+        store(panels + k * COLUMNS + LANES, load(corner + k * row_stride + LANES));
       }
-    else if (column == 1)
+    else if (column_stride == 1)
       for (long k = 0; k < rows; k++)
-        copy_few(width, corner + k * row, panels + k * COLUMNS);
+        copy_few(width, corner + k * row_stride, panels + k * COLUMNS);
     else /* along the memory of the source, a few rows at a time that stay near */
       for (long first = 0; first < rows; first += COLUMNS)
         for (long i = 0; i < width; i++)
           for (long k = first; k < smaller(first + COLUMNS, rows); k++)
-            panels[k * COLUMNS + i] = corner[i * column + k * row];
+            panels[k * COLUMNS + i] = corner[i * column_stride + k * row_stride];
     panels += rows * COLUMNS;
   }
 }

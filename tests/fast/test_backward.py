@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from alora_ts.fast.backward import _cut, encode
 from alora_ts.fast.threads import use_threads
 from alora_ts.learning import Training
-from alora_ts.learning.descent import Descent, _parts
+from alora_ts.learning.descent import descend
 from alora_ts.learning.loss import judge
-from tests.fast.networks import build
-from tests.fast.test_batch import gradients
+from alora_ts.network import low_rank_penalty
+from tests.fast.networks import NARROW, NOT_FOLDED, SHAPES, build
+from tests.fast.plain_steps import gradients
 
 
 @pytest.mark.parametrize("count", [1, 3, 32, 33, 70])
@@ -17,7 +19,7 @@ def test_parts_give_the_gradient_of_the_whole_batch(count: int, penalty: str) ->
     options = Training(penalty=penalty)  # type: ignore[arg-type]
     network = build(3, 60, heads=4, window=20).double()
     windows = torch.randn(count, 20, 3, dtype=torch.float64)
-    loss = Descent()(network, windows, options)
+    loss = descend(network, windows, options)
     ours = gradients(network)
     network.zero_grad()
     plain = judge(network(windows), windows, options)
@@ -43,10 +45,10 @@ def test_parts_give_the_gradient_of_the_whole_batch(count: int, penalty: str) ->
 )
 def test_parts_are_even_and_not_too_small(count: int, steps: int, sizes: list[int]) -> None:
     windows = torch.empty(count, steps, 2)
-    found = _parts(windows, whole=False)
+    found = _cut(windows, whole=False)
     assert [part.stop - part.start for part in found] == sizes
     assert [index for part in found for index in range(part.start, part.stop)] == list(range(count))
-    assert _parts(windows, whole=True) == [slice(0, count)]
+    assert _cut(windows, whole=True) == [slice(0, count)]
 
 
 @pytest.mark.parametrize("heads", [8, 1])
@@ -57,35 +59,42 @@ def test_the_number_of_threads_does_not_change_a_single_bit(heads: int) -> None:
     found = []
     for threads in (1, 2, 3):
         with use_threads(threads):
-            Descent()(network, windows, Training())
+            descend(network, windows, Training())
         found.append(gradients(network))
     for name, one in found[0].items():
         assert all(torch.equal(one, other[name]) for other in found[1:]), name
 
 
-def test_memory_of_earlier_batches_and_networks_leaves_no_trace() -> None:
-    options = Training()
-    kept = Descent()
-    for d, embedded, window, count, kind in [
-        (3, 60, 20, 40, torch.float32),
-        (2, 40, 7, 5, torch.float32),
-        (3, 60, 20, 33, torch.float64),
-        (3, 60, 20, 33, torch.float32),
-    ]:
-        network = build(d, embedded, heads=4, window=window).to(kind)
-        windows = torch.randn(count, window, d, dtype=kind)
-        kept(network, windows, options)
-        found = gradients(network)
-        Descent()(network, windows, options)
-        torch.testing.assert_close(found, gradients(network), rtol=0, atol=0)
+@pytest.mark.parametrize("shape", [*NARROW, *SHAPES])
+def test_any_shape_gives_the_same_reconstruction(shape: str) -> None:
+    d, embedded, how = {**SHAPES, **NARROW}[shape]
+    network = build(d, embedded, **how).double()
+    windows = torch.randn(3, network.window, d, dtype=torch.float64)
+    ours, plain = encode(network, windows, per_head=True), network(windows, per_head=True)
+    torch.testing.assert_close(ours.reconstruction, plain.reconstruction)
+    torch.testing.assert_close(ours.attention, plain.attention)
+    torch.testing.assert_close(ours.heads, plain.heads)
+    assert not ours.reconstruction.requires_grad
 
 
-def test_a_loss_that_is_not_finite_leaves_no_gradient() -> None:
-    network = build(3, 60, heads=4, window=20)
-    windows = torch.randn(32, 20, 3)
-    descend = Descent()
-    descend(network, windows, Training())  # leaves one, which must not stay
-    windows[20, 0, 0] = torch.inf
-    loss = descend(network, windows, Training())
-    assert not torch.isfinite(loss.total)
-    assert all(parameter.grad is None for parameter in network.parameters())
+@pytest.mark.parametrize("kind", NOT_FOLDED)
+def test_other_networks_are_encoded_as_they_are(kind: str) -> None:
+    network = build(3, 60, heads=4, **NOT_FOLDED[kind])
+    windows = torch.randn(3, 7, 3)
+    ours, plain = encode(network, windows), network(windows)
+    torch.testing.assert_close(ours.reconstruction, plain.reconstruction)
+    torch.testing.assert_close(ours.attention, plain.attention)
+    assert not ours.reconstruction.requires_grad
+
+
+def test_threads_do_not_change_the_penalty_or_its_gradient() -> None:
+    matrices = torch.randn(3, 21, 30, 30).softmax(-1)
+    found = []
+    for threads in (1, 2):
+        with use_threads(threads):
+            leaf = matrices.clone().requires_grad_()
+            total = low_rank_penalty(leaf)
+            total.sum().backward()
+            found.append((total.detach(), leaf.grad))
+    assert torch.equal(found[0][0], found[1][0])
+    torch.testing.assert_close(found[0][1], found[1][1])
