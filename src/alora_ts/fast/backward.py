@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,7 +23,6 @@ from torch import Tensor
 from alora_ts.fast import way
 from alora_ts.fast.attention import Heads
 from alora_ts.fast.fold import (
-    Affine,
     constant_after,
     decoded_values,
     foldable,
@@ -53,7 +53,61 @@ class Objective(Protocol):
 
 
 _Loss = TypeVar("_Loss", bound=Objective)
-_Pieces = list[tuple[Tensor, ...]]
+_Pieces = Sequence[tuple[Tensor, ...]]
+
+
+class _First(NamedTuple):
+    """The embedding and the first layer, whose heads mix u itself."""
+
+    query: Tensor
+    query_bias: Tensor
+    basis: Tensor
+    spread: Tensor
+    constant: Tensor
+
+    @classmethod
+    def of(cls, network: ALoRaT) -> _First:
+        layer, basis = network.blocks[0], network.embed.basis()
+        mixed = mixing(layer, basis)
+        query = mixed.query
+        return cls(query.weight, query.bias, basis, mixed.spread, constant_after(layer))
+
+
+class _Middle(NamedTuple):
+    """A layer that is not folded; the softmax cancels the keys' bias."""
+
+    query: Tensor
+    query_bias: Tensor
+    key: Tensor
+    value: Tensor
+    value_bias: Tensor
+    project: Tensor
+    project_bias: Tensor
+
+    @classmethod
+    def of(cls, layer: ALoRaLayer) -> _Middle:
+        query, key, value = projections(layer)
+        project = layer.project.weight.T, layer.project.bias
+        return cls(query.weight, query.bias, key.weight, value.weight, value.bias, *project)
+
+
+class _Last(NamedTuple):
+    """The last layer and the decoder: its values go to the d series directly."""
+
+    query: Tensor
+    query_bias: Tensor
+    key: Tensor
+    value: Tensor
+    decode: Tensor
+    constant: Tensor
+
+    @classmethod
+    def of(cls, network: ALoRaT) -> _Last:
+        layer = network.blocks[-1]
+        query, key, value = projections(layer)
+        decoded = decoded_values(network, value.weight).flatten(0, 1).T  # (D, H·d)
+        constant = network.decode(constant_after(layer))
+        return cls(query.weight, query.bias, key.weight, decoded, network.decode.weight.T, constant)
 
 
 class _Plain:
@@ -83,65 +137,51 @@ class _Folded:
 
     def __init__(self, network: ALoRaT, *, threads: int) -> None:
         self._network = network
-        first, *between, _ = network.blocks
-        make: list[Callable[[], tuple[Tensor, ...]]] = [
-            lambda: _first_piece(network),
-            lambda: _last_piece(network),
+        layer, *between, _ = network.blocks
+        ends: list[Callable[[], _First | _Last]] = [
+            lambda: _First.of(network),
+            lambda: _Last.of(network),
         ]
-        ends = side_by_side(lambda each: each(), make, threads=threads)
-        self.pieces: _Pieces = [ends[0], *(_middle_piece(layer) for layer in between), ends[1]]
-        self.leaves = [tuple(each.detach().requires_grad_() for each in p) for p in self.pieces]
-        self._heads = first.heads
-        self._scale = (first.project.in_features // first.heads) ** -0.5
+        first, last = side_by_side(lambda fold: fold(), ends, threads=threads)
+        middle = [_Middle.of(each) for each in between]
+        self.pieces: _Pieces = [first, *middle, last]
+        self._first, self._middle = _First(*_leaves(first)), [_Middle(*_leaves(m)) for m in middle]
+        self._last = _Last(*_leaves(last))
+        self.leaves: _Pieces = [self._first, *self._middle, self._last]
+        self._heads = layer.heads
+        self._scale = (layer.project.in_features // layer.heads) ** -0.5
         self._causal = network.architecture.causal
 
     def encode(self, windows: Tensor, *, per_head: bool) -> Encoding:
         """Reconstruct, as ``network(windows, per_head=per_head)`` does."""
-        first, *between, last = self.leaves
         heads = Heads(self._heads, self._scale, self._causal, per_head)
-        shared = Heads(self._heads, 1.0, self._causal, per_head)
         u = self._network.embed.neighbours(windows)  # (B, T, n)
+        rows = u.flatten(0, 1)
 
-        query_weight, query_bias, basis, spread, constant = first
-        found = [shared(Affine(query_weight, query_bias)(u), u, u)]
-        z = torch.addmm(constant, u.flatten(0, 1), basis)  # (B·T, D)
-        z = torch.addmm(z, found[0].mixed.flatten(0, 1), spread)
-        for query_weight, query_bias, key, value, value_bias, project, bias in between:
-            query = torch.addmm(query_bias, z, query_weight)
-            values = torch.addmm(value_bias, z, value)
-            found.append(heads(*_by_window(windows, query, z @ key, values)))
-            z = torch.addmm(z, found[-1].mixed.flatten(0, 1), project).add_(bias)
-        query_weight, query_bias, key, value, decode, constant = last
-        query, decoded = torch.addmm(query_bias, z, query_weight), torch.addmm(constant, z, decode)
-        found.append(heads(*_by_window(windows, query, z @ key, z @ value, decoded)))
+        first = self._first
+        query = torch.addmm(first.query_bias, rows, first.query)  # holds the scale already
+        (query,) = _by_window(windows, query)
+        found = [replace(heads, scale=1.0)(query, u, u)]
+        z = torch.addmm(first.constant, rows, first.basis)  # (B·T, D)
+        z = torch.addmm(z, found[0].mixed.flatten(0, 1), first.spread)
+        for layer in self._middle:
+            query = torch.addmm(layer.query_bias, z, layer.query)
+            value = torch.addmm(layer.value_bias, z, layer.value)
+            found.append(heads(*_by_window(windows, query, z @ layer.key, value)))
+            z = torch.addmm(z, found[-1].mixed.flatten(0, 1), layer.project)
+            z.add_(layer.project_bias)
+        last = self._last
+        query = torch.addmm(last.query_bias, z, last.query)
+        decoded = torch.addmm(last.constant, z, last.decode)
+        found.append(heads(*_by_window(windows, query, z @ last.key, z @ last.value, decoded)))
 
         matrices = tuple(each.matrices for each in found)
         means = tuple(each.mean(1) for each in matrices) if per_head else matrices
         return Encoding(found[-1].mixed, means, matrices if per_head else None)
 
 
-def _first_piece(network: ALoRaT) -> tuple[Tensor, ...]:
-    """The embedding and the first layer: queries, and u's and the heads' share of Z^(1)."""
-    layer, basis = network.blocks[0], network.embed.basis()
-    mixed = mixing(layer, basis)
-    return mixed.query.weight, mixed.query.bias, basis, mixed.spread, constant_after(layer)
-
-
-def _middle_piece(layer: ALoRaLayer) -> tuple[Tensor, ...]:
-    """A layer that is not folded."""
-    query, key, value = projections(layer)
-    return (
-        *(query.weight, query.bias, key.weight, value.weight, value.bias),
-        *(layer.project.weight.T, layer.project.bias),
-    )
-
-
-def _last_piece(network: ALoRaT) -> tuple[Tensor, ...]:
-    """The last layer and the decoder: its values go to the d series directly."""
-    query, key, value = projections(network.blocks[-1])
-    decoded = decoded_values(network, value.weight).flatten(0, 1).T  # (D, H·d)
-    constant = network.decode(constant_after(network.blocks[-1]))
-    return query.weight, query.bias, key.weight, decoded, network.decode.weight.T, constant
+def _leaves(piece: tuple[Tensor, ...]) -> list[Tensor]:
+    return [each.detach().requires_grad_() for each in piece]
 
 
 def _by_window(windows: Tensor, *rows: Tensor) -> list[Tensor]:
