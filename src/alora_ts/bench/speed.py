@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from alora_ts import ALoRa
 from alora_ts.bench.surroundings import processor_name
-from alora_ts.fast import native
+from alora_ts.fast import kernels_for
 from alora_ts.fast.threads import use_threads
 from alora_ts.learning import Training
 from alora_ts.learning.descent import descend
@@ -278,7 +278,7 @@ def describe_machine() -> str:
 
 def _kernels() -> str:
     """Which compiled kernels are in use."""
-    kernels = native.installed()
+    kernels = kernels_for(torch.empty(0))
     return "no compiled kernels" if kernels is None else f"kernels for {kernels.instructions}"
 
 

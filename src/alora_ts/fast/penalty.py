@@ -59,6 +59,6 @@ class _Known(torch.autograd.Function):
         return values.clone()
 
     @staticmethod
-    def backward(ctx: Any, *of_values: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *grad_values: Tensor) -> tuple[Tensor, None, None]:
         (gradients,) = ctx.saved_tensors
-        return of_values[0][..., None, None] * gradients, None, None
+        return grad_values[0][..., None, None] * gradients, None, None

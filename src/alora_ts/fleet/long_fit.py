@@ -158,9 +158,9 @@ class _Descended(Function):
         return loss.total, loss.error, loss.penalty, loss.squares
 
     @staticmethod
-    def backward(ctx: Any, *of_terms: Tensor) -> tuple[Tensor | None, ...]:
-        of_total = of_terms[0]
-        return None, *(each if each is None else of_total * each for each in ctx.gradients)
+    def backward(ctx: Any, *grad_terms: Tensor) -> tuple[Tensor | None, ...]:
+        grad_total = grad_terms[0]
+        return None, *(each if each is None else grad_total * each for each in ctx.gradients)
 
 
 @dataclass(frozen=True, kw_only=True)
