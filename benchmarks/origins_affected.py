@@ -38,7 +38,9 @@ def measure(dataset: str, entity: str, root: Path) -> tuple[float, float, float]
     )
     began = time.perf_counter()
     border = round(len(train) * (1 - HELD_BACK))
-    learned = learn_mechanisms(train, None, held_back_from=border, window=WINDOW)
+    learned = learn_mechanisms(
+        train, None, window=WINDOW, held_back=np.arange(len(train)) >= border
+    )
     took = time.perf_counter() - began
     truth = data.truth()
     rows = np.flatnonzero(truth.any(1))

@@ -229,3 +229,59 @@ def drift_factors(
         if not early:
             past = [*past[1:], score]
     return np.array(factors)
+
+
+def cluster_peaks(scores: Array, blocks: Array, gap: int) -> list[float]:
+    """The highest score, those near it gone, the highest of the rest, and so on."""
+    left = list(range(len(scores)))
+    found = []
+    while left:
+        at = max(left, key=lambda row: (scores[row], -row))
+        found.append(float(scores[at]))
+        left = [row for row in left if not _same_stretch(blocks, at, row) or abs(row - at) > gap]
+    return found
+
+
+def _same_stretch(blocks: Array, one: int, other: int) -> bool:
+    low, high = sorted((one, other))
+    return all(blocks[row] == blocks[one] for row in range(low, high + 1))
+
+
+def followed(
+    scores: Array,
+    warm_up: Array,
+    before: Array,
+    usual: float,
+    *,
+    memory: int,
+    level: float,
+    each: float | None,
+    gap: int,
+) -> Array:
+    """What scores are divided by beside the level; everything is worked out anew for each row."""
+    factors, seen, rows = [], list(before), []
+    clusters: list[list[tuple[int, float]]] = []
+    storm = 1.0
+    for raw, early in zip(scores.tolist(), warm_up.tolist(), strict=True):
+        shift = 0.0
+        if memory:
+            recent = sorted(seen[-memory:])
+            shift = min(max(recent[len(recent) // 2] - usual, 0.0), 10 * level)
+        own = max(raw - shift, 0.01 * raw)
+        if not early:
+            at = len(rows)
+            rows.append(own)
+            if each is not None and own / level > 1:
+                if not clusters or at - clusters[-1][-1][0] > gap + 1:
+                    recent_peaks = [
+                        max(score for _, score in cluster)
+                        for cluster in clusters
+                        if cluster[-1][0] >= at - 5 * each
+                    ]
+                    worst = sorted(recent_peaks, reverse=True)
+                    storm = min(worst[4], 10.0) if len(worst) >= 5 else 1.0
+                    clusters.append([])
+                clusters[-1].append((at, own / level))
+            seen.append(raw)
+        factors.append(storm * (raw / own if own > 1e-12 else 1.0))
+    return np.array(factors)

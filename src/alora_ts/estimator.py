@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -30,8 +31,9 @@ from alora_ts.network import Architecture
 from alora_ts.params import Parameters
 from alora_ts.progress import Progress, reporting
 from alora_ts.scoring import AlarmOptions, CalibrationOptions
+from alora_ts.scoring.budget import DEFAULT_BUDGET
 from alora_ts.scoring.rules import Scoring
-from alora_ts.scoring.threshold import ALARM_SHARE, ThresholdRule
+from alora_ts.scoring.threshold import ThresholdRule
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -55,17 +57,14 @@ class ALoRa(Parameters):
     contamination : float
         Share of the training windows to leave out of a second fit because the first found them
         the worst; 0 fits once.
-    scoring : {"refined", "paper", "error"}
+    scoring : {"joint", "refined", "paper", "error"}
         See :class:`alora_ts.scoring.ScoreRule`.
-    threshold : {"tail", "quantile", "alarms-per-day"}
-        How h2 is chosen, see :func:`alora_ts.scoring.choose_threshold`.
-    alarm_share : float
-        Share of normal rows that may alarm.
-    alarms_per_day : float
-        For the threshold of that name.
+    false_alarms : str
+        How many false incidents may come: "1 per week", "2 per day" (both need timestamps) or
+        "1 per 5000 rows". The model card says what the training period can promise.
     drift_memory : int
         Rows over which the level of the score is followed, so that slow drift does not fill the
-        day with alarms (:mod:`alora_ts.scoring.drift`); 0 keeps the threshold fixed.
+        day with alarms (:mod:`alora_ts.scoring.following`); 0 takes nothing off.
     localization : str
         A form of :func:`alora_ts.diagnosis.localize`, "window" for the one built on the attention
         of the moment (slower), or "origin" to rank by where a fault began instead of by what it
@@ -79,6 +78,9 @@ class ALoRa(Parameters):
         window.
     minimum : int
         Shorter incidents are dropped.
+    threshold, alarm_share, alarms_per_day
+        Of release 0.1: a share of rows, or alarming rows a day, instead of a budget in incidents
+        (:func:`alora_ts.scoring.choose_threshold`). They still work, with a warning.
     architecture : Architecture
         The network's shape: layers, heads and the switches of the paper's ablations. The paper
         pads its windows circularly (``Architecture.paper()``); the default goes back over the
@@ -140,16 +142,17 @@ class ALoRa(Parameters):
         epochs: int = 4,
         epoch_windows: int = 1600,
         contamination: float = 0.0,
-        scoring: Scoring = "refined",
-        threshold: ThresholdRule = "tail",
-        alarm_share: float = ALARM_SHARE,
-        alarms_per_day: float = 1.0,
+        scoring: Scoring = "joint",
+        false_alarms: str = DEFAULT_BUDGET,
         drift_memory: int = 2000,
         localization: str = "blend",
         localization_top: int = 2,
         localization_memory: int = 10,
         merge: int | None = None,
         minimum: int = 1,
+        threshold: ThresholdRule | None = None,
+        alarm_share: float | None = None,
+        alarms_per_day: float | None = None,
         architecture: Architecture = Architecture(),
         training: Training = Training(),
         calibration: CalibrationOptions = CalibrationOptions(),
@@ -165,15 +168,16 @@ class ALoRa(Parameters):
         self.epoch_windows = epoch_windows
         self.contamination = contamination
         self.scoring: Scoring = scoring
-        self.threshold: ThresholdRule = threshold
-        self.alarm_share = alarm_share
-        self.alarms_per_day = alarms_per_day
+        self.false_alarms = false_alarms
         self.drift_memory = drift_memory
         self.localization = localization
         self.localization_top = localization_top
         self.localization_memory = localization_memory
         self.merge = merge
         self.minimum = minimum
+        self.threshold: ThresholdRule | None = threshold
+        self.alarm_share = alarm_share
+        self.alarms_per_day = alarms_per_day
         self.architecture = architecture
         self.training = training
         self.calibration = calibration
@@ -207,7 +211,7 @@ class ALoRa(Parameters):
         y : object
             Ignored; scikit-learn's tools pass it.
         validation : array, frame or path, optional
-            Rows to hold back for early stopping and the threshold, instead of the last part of X.
+            Rows to hold back for early stopping and the alarm level, instead of blocks of X.
         time, columns, ignore
             Which columns are what, see :func:`alora_ts.data.as_table`.
         segments : ndarray of int, shape (N,), optional
@@ -241,11 +245,23 @@ class ALoRa(Parameters):
             )
         return self
 
+    def alarm_options(self) -> AlarmOptions:
+        """When a score alarms, as :func:`alora_ts.scoring.choose_level` takes it."""
+        return self._options(AlarmOptions)
+
     def fit_options(self) -> FitOptions:
         """Every choice of a fit, checked, as :func:`alora_ts.model.fit.fit_model` takes them."""
+        alarms = self.alarm_options()
+        if alarms.outdated:
+            warnings.warn(
+                f"{', '.join(alarms.outdated)} of ALoRa count alarming rows and will be refused "
+                "in 0.3; say false_alarms='1 per week' or '1 per 5000 rows' instead",
+                FutureWarning,
+                stacklevel=2,
+            )
         return FitOptions(
             **{field.name: getattr(self, field.name) for field in _TAKEN_OVER},
-            alarms=self._options(AlarmOptions),
+            alarms=alarms,
             diagnosis=self._options(DiagnosisOptions),
         )
 

@@ -9,17 +9,21 @@ import pytest
 from alora_ts.baselines import get
 from alora_ts.baselines.calibrated import Calibrated
 from alora_ts.errors import AloraError, DataError, NotFittedError
-from alora_ts.scoring import choose_threshold
+from alora_ts.scoring import AlarmOptions, choose_level
 
 
 @pytest.mark.parametrize("name", ["norm", "knn", "pca", "isolation-forest"])
-def test_scores_are_divided_by_the_threshold_of_held_back_rows(name: str) -> None:
+def test_scores_are_divided_by_the_level_of_held_back_rows(name: str) -> None:
     x = np.random.default_rng(0).normal(size=(800, 4))
     today = np.r_[x[:50], np.full((5, 4), 9.0)]
-    calibrated = Calibrated(get(name), held_back=0.25).fit(x)
+    alarms = AlarmOptions(false_alarms="1 per 100 rows", drift_memory=0)
+    calibrated = Calibrated(get(name), held_back=0.25, alarms=alarms).fit(x)
     by_hand = get(name).fit(x[:600])
-    threshold = choose_threshold(by_hand.score(x[600:]), alarm_share=2e-2)
-    np.testing.assert_allclose(calibrated.score(today), by_hand.score(today) / threshold.value)
+    normal = by_hand.score(x[600:])
+    lowest = min(normal.min(), 0.0)
+    level = choose_level(np.maximum(normal - lowest, 1e-12), alarms=alarms, gap=10)
+    expected = np.maximum(by_hand.score(today) - lowest, 1e-12) / level.value
+    np.testing.assert_allclose(calibrated.score(today), expected)
     assert (calibrated.score(today)[-5:] > 1).all()
 
 

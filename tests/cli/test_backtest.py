@@ -56,7 +56,7 @@ def test_bad_input_is_refused_and_nothing_written(tmp_path: Path) -> None:
         (("--refit-every", "fortnight"), "refit_every"),
         (("--like", tmp_path / "no.alora"), "no.alora"),
         (("--ignore", "flaw"), "flow"),
-        (("--alarm-share", "4", *QUICK), "alarm_share"),
+        (("--false-alarms", "often", *QUICK), "false_alarms"),
     ):
         outcome = invoke("backtest", history, *out, *more)
         assert (outcome.code, outcome.out) == (1, "")

@@ -105,7 +105,7 @@ def test_a_mistyped_column_is_suggested(made: Path, tmp_path: Path, option: str)
         ("--scoring", "refind", "refined"),
         ("--missing", "hld", "hold"),
         ("--scaling", "robst", "robust"),
-        ("--alarm-share", "7", "alarm"),
+        ("--false-alarms", "1 per 7 rows", "no longer an alarm"),
         ("--contamination", "-1", "contamination"),
         ("--downsample", "0", "downsample"),
         ("--resample", "-3", "resample"),

@@ -51,11 +51,11 @@ def test_a_time_column_of_any_name_can_be_given(tmp_path: Path) -> None:
 def test_validation_and_target_alarms_reach_the_estimator(made: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.alora"
     plant(200, seed=5, start=600).write_csv(tmp_path / "held.csv")
-    options = ("--validation", tmp_path / "held.csv", "--alarms-per-day", "20", "-q")
+    options = ("--validation", tmp_path / "held.csv", "--false-alarms", "1 per 500 rows", "-q")
     assert invoke("fit", made / "normal.csv", "-o", model, *QUICK, *options).code == 0
     loaded = alora_ts.load(model)
-    assert loaded.threshold == "alarms-per-day"
-    assert loaded.alarms_per_day == 20
+    assert loaded.false_alarms == "1 per 500 rows"
+    assert loaded.model_.calibration.threshold.each == 500
     # The rows without a full window behind them do not count.
     assert loaded.model_.calibration.held_back_rows == 200 - 7
 

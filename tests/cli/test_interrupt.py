@@ -54,7 +54,7 @@ def test_before_the_first_epoch_there_is_nothing_to_keep(tmp_path: Path) -> None
 
 
 def test_later_the_best_weights_so_far_are_kept(tmp_path: Path) -> None:
-    plant(2000).write_csv(tmp_path / "normal.csv")
+    plant(2400).write_csv(tmp_path / "normal.csv")
     # 50 steps are an epoch, and no fit stops by itself before the third.
     code, text = _interrupt(_FIT, r"\b(5[1-9]|[6-9]\d|1[0-3]\d)/25000", tmp_path)
     assert (code, "Traceback" in text) == (0, False)

@@ -12,6 +12,10 @@ from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
 from tests import naive
 
 
+def after(row: int, values: np.ndarray) -> np.ndarray:
+    return np.arange(len(values)) >= row
+
+
 def chain(rows: int, *, seed: int = 0) -> np.ndarray:
     """Each signal follows the one before it, one row later; only the first moves by itself."""
     rng = np.random.default_rng(seed)
@@ -47,7 +51,7 @@ def test_scores_equal_the_formula_written_out(seed: int, lags: int, d: int, more
 def test_rules_are_ridge_regressions_within_segments() -> None:
     values = chain(300)
     segments = (np.arange(300) >= 120).astype(int)
-    learned = learn_mechanisms(values, segments, held_back_from=260, window=8)
+    learned = learn_mechanisms(values, segments, window=8, held_back=after(260, values))
     assert learned.lags == 2
     rows = [t for t in range(2, 260) if t not in (120, 121)]
     past = np.array([np.concatenate([values[t - 1], values[t - 2]]) for t in rows])
@@ -65,7 +69,7 @@ def test_rules_are_ridge_regressions_within_segments() -> None:
 @pytest.mark.parametrize("origin", [0, 1, 2])
 def test_the_origin_is_distinguished_from_what_it_reached(kind: str, origin: int) -> None:
     values = chain(2400)
-    learned = learn_mechanisms(values[:2000], None, held_back_from=1800, window=20)
+    learned = learn_mechanisms(values[:2000], None, window=20, held_back=after(1800, values[:2000]))
     faulty = values[2000:2060].copy()
     if kind == "shock":
         faulty[45, origin] += 4
@@ -94,7 +98,7 @@ def test_the_origin_is_distinguished_from_what_it_reached(kind: str, origin: int
     ids=["constant", "one variable", "copies", "few rows", "wild"],
 )
 def test_odd_training_rows_give_finite_scores(values: np.ndarray) -> None:
-    learned = learn_mechanisms(values, None, held_back_from=len(values), window=4)
+    learned = learn_mechanisms(values, None, window=4)
     windows = np.stack([values[:4], np.zeros_like(values[:4]), values[:4] + 10])
     scores = learned.scores(windows)
     assert np.isfinite(scores).all()
@@ -103,14 +107,14 @@ def test_odd_training_rows_give_finite_scores(values: np.ndarray) -> None:
 
 def test_normal_windows_score_about_one() -> None:
     values = chain(3000)
-    learned = learn_mechanisms(values[:2000], None, held_back_from=1800, window=20)
+    learned = learn_mechanisms(values[:2000], None, window=20, held_back=after(1800, values[:2000]))
     windows = np.stack([values[end - 20 : end] for end in range(2020, 3000, 7)])
     np.testing.assert_allclose(learned.scores(windows).mean(0), 1, atol=0.25)
 
 
 def test_very_many_variables_reach_back_less() -> None:
     values = np.random.default_rng(0).normal(size=(30, 600))
-    learned = learn_mechanisms(values, None, held_back_from=30, window=20)
+    learned = learn_mechanisms(values, None, window=20, held_back=after(30, values))
     assert learned.lags == 1
 
 

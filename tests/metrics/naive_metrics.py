@@ -224,3 +224,27 @@ def localized(truth: Sequence[int], scores: Sequence[float], percent: int) -> tu
         hits += sum(truth[j] for j in order[:k]) / g
         gains += sum(truth[j] / math.log2(rank + 2) for rank, j in enumerate(order[:k])) / ideal
     return hits / orders, gains / orders
+
+
+def incidents(alarm: Sequence[bool], gap: int) -> list[tuple[int, int]]:
+    """Alarming rows with at most ``gap`` quiet ones between them, as half-open ranges."""
+    found: list[tuple[int, int]] = []
+    for row in (at for at, on in enumerate(alarm) if on):
+        if found and row - found[-1][1] <= gap:
+            found[-1] = (found[-1][0], row + 1)
+        else:
+            found.append((row, row + 1))
+    return found
+
+
+def judged_incidents(
+    label: Sequence[bool], alarm: Sequence[bool], gap: int, widening: int
+) -> tuple[int, int, int, int]:
+    """Incidents, true ones, events found, normal rows in incidents."""
+    near = [any(label[max(0, row - widening) : row + widening + 1]) for row in range(len(label))]
+    found = incidents(alarm, gap)
+    true = [(s, e) for s, e in found if 2 * sum(near[s:e]) >= e - s]
+    events = incidents(label, 0)
+    met = sum(any(s < last and e > first for s, e in true) for first, last in events)
+    normal = sum(not label[row] for s, e in found for row in range(s, e))
+    return len(found), len(true), met, normal

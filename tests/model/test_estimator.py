@@ -146,8 +146,10 @@ def test_stream_takes_names_holds_missing_values_and_restarts_after_a_gap() -> N
             assert reading.score == pytest.approx(batch.score[number], rel=1e-4)
     assert batch.warm_up[30:37].all()
     assert str(batch.gaps[0]).startswith("no data from 2026-01-01 00:29")
-    # One row a minute, of which 0.02 may alarm.
-    assert batch.model["expected_alarming_rows_per_day"] == pytest.approx(1440 * 0.02)
+    # One row a minute, one false incident in a thousand of them.
+    assert batch.model["expected_false_alarms_per_day"] == pytest.approx(1.44)
+    assert not batch.model["promise_holds"]
+    assert "too few to promise it" in batch.model["threshold_note"]
     assert batch.model["training_start"] == "2026-01-01T00:00:00"
     with pytest.raises(DataError, match="order of time"):
         stream.push(row.to_dict(), time=times[0])
@@ -312,8 +314,15 @@ def test_bad_input_is_refused_in_words(model: ALoRa, tmp_path: Path) -> None:
         ALoRa(window=1).fit(plant(100))
     with pytest.raises(AloraError, match="did you mean 'blend'"):
         ALoRa(**QUICK, localization="blent").fit(plant(100))
-    with pytest.raises(AloraError, match="alarms-per-day"):
+    with (
+        pytest.warns(FutureWarning, match="count alarming rows"),
+        pytest.raises(AloraError, match="alarms-per-day"),
+    ):
         ALoRa(**QUICK, threshold="alarms-per-day").fit(plant(200))
+    with pytest.raises(AloraError, match="'1 per week' needs timestamps"):
+        ALoRa(**QUICK, false_alarms="1 per week").fit(plant(200))
+    with pytest.raises(AloraError, match="is no budget"):
+        ALoRa(**QUICK, false_alarms="seldom").fit(plant(200))
     with pytest.raises(AloraError, match="no parameter 'windw'"):
         ALoRa().set_params(windw=3)
     with pytest.raises(AloraError, match="does not exist"):

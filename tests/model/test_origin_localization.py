@@ -23,6 +23,7 @@ def model() -> ALoRa:
         epochs=1,
         epoch_windows=96,
         localization="origin",
+        scoring="refined",
     )
     return small.fit(chain(600)[:500])
 

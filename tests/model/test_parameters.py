@@ -24,7 +24,7 @@ from alora_ts.baselines.calibrated import Calibrated
 from alora_ts.bench.contestant import alora_preset
 from alora_ts.cli.main import app
 from alora_ts.errors import AloraError
-from alora_ts.scoring import choose_threshold
+from alora_ts.scoring import AlarmOptions
 
 SAVED = Path(__file__).parent / "saved"
 GROUPED = ALoRa(
@@ -115,8 +115,8 @@ def test_a_model_saved_by_release_0_1_scores_as_it_did() -> None:
 def test_defaults_that_stand_elsewhere_are_the_estimators() -> None:
     ours = ALoRa().plain_params()
     for call, renamed in (
-        (choose_threshold, {"rule": "threshold"}),
-        (Calibrated, {"rule": "threshold", "held_back": "training__validation_share"}),
+        (AlarmOptions, {}),
+        (Calibrated, {"held_back": "training__validation_share"}),
     ):
         for name, parameter in inspect.signature(call).parameters.items():
             known = renamed.get(name, name)

@@ -22,6 +22,7 @@ def model() -> ALoRa:
         epochs=1,
         epoch_windows=64,
         scoring="paper",
+        drift_memory=64,
     )
     return small.fit(wavy_rows(300, 4), progress=False)
 

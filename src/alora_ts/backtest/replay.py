@@ -132,7 +132,8 @@ def _refuse_disorder(table: Table) -> None:
 
 def _past(plan: Plan, fitted: ALoRa, table: Table) -> int:
     """The row from which the windows, means and memories of a round's rows are served."""
-    memories = (fitted.calibration.smoothing, fitted.localization_memory, fitted.drift_memory)
+    followed = fitted.model_.calibration.memory
+    memories = (fitted.calibration.smoothing, fitted.localization_memory, followed)
     reach = fitted.window + max(memories)
     # Blocks of rows begin where they would begin in the whole table.
     block = fitted.preparation.downsample or 1

@@ -1,4 +1,4 @@
-"""Any detector on the common scale: above 1 alarms, by the same code as ALoRa's threshold."""
+"""Any detector on the common scale: above 1 alarms, by the same code as ALoRa's level."""
 
 from __future__ import annotations
 
@@ -11,34 +11,48 @@ from alora_ts.baselines.detector import Detector
 from alora_ts.data import as_table
 from alora_ts.errors import AloraError, DataError, NotFittedError
 from alora_ts.progress import Progress
-from alora_ts.scoring.threshold import ALARM_SHARE, Threshold, ThresholdRule, choose_threshold
+from alora_ts.scoring.drift import summarise
+from alora_ts.scoring.following import Following
+from alora_ts.scoring.level import AlarmOptions, choose_level
+from alora_ts.scoring.threshold import Threshold
 
 __all__ = ["Calibrated"]
 
+_LEAST = 1e-12
+
 
 class Calibrated:
-    """A detector whose scores are divided by a threshold from held-back normal rows.
+    """A detector whose scores are measured against a level from held-back normal rows.
 
     Parameters
     ----------
     detector : Detector
         Unfitted; it is fitted on all but the held-back rows.
     held_back : float
-        Share of the training rows, the last ones, that only the threshold sees.
-    rule, alarm_share
-        See :func:`alora_ts.scoring.choose_threshold`.
+        Share of the training rows, the last ones, that only the level sees.
+    alarms : AlarmOptions
+        When a score alarms.
+    gap : int
+        Alarms with at most so many quiet rows between them are one incident.
+    rows_per_day : float, optional
+        How many rows a day has, where the budget is in days.
 
     Attributes
     ----------
     threshold_ : Threshold
+
+    Notes
+    -----
+    Scores may be negative, as some methods' are; what counts is how far they lie above the lowest
+    of the held-back rows.
 
     Examples
     --------
     >>> from alora_ts.baselines import get
     >>> from alora_ts.diagnosis.alarms import Alarms
     >>> train = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> calibrated = Calibrated(get("norm"), alarm_share=0.01).fit(train)
-    >>> bool(0.002 < Alarms().take(calibrated.score(train)).mean() < 0.05)
+    >>> calibrated = Calibrated(get("norm")).fit(train)
+    >>> int(Alarms().take(calibrated.score(train)).sum()) < 10
     True
     """
 
@@ -46,19 +60,21 @@ class Calibrated:
         self,
         detector: Detector,
         *,
-        held_back: float = 0.1,
-        rule: ThresholdRule = "tail",
-        alarm_share: float = ALARM_SHARE,
+        held_back: float = 0.2,
+        alarms: AlarmOptions | None = None,
+        gap: int = 10,
+        rows_per_day: float | None = None,
     ) -> None:
         self.detector = detector
         self.held_back = held_back
-        self.rule: ThresholdRule = rule
-        self.alarm_share = alarm_share
+        self.alarms = AlarmOptions() if alarms is None else alarms
+        self.gap = gap
+        self.rows_per_day = rows_per_day
 
     def fit(
         self, train: Any, *, segments: ArrayLike | None = None, progress: Progress = None
     ) -> Self:
-        """Fit the detector on the first rows and the threshold on the last ones."""
+        """Fit the detector on the first rows and the level on the last ones."""
         if not 0 < self.held_back < 0.9:
             raise AloraError(f"held_back={self.held_back} must lie between 0 and 0.9")
         table = as_table(train)
@@ -76,9 +92,13 @@ class Calibrated:
             segments=None if parts is None else parts[cut:],
             progress=progress,
         )
-        self.threshold_: Threshold = choose_threshold(
-            scores, rule=self.rule, alarm_share=self.alarm_share
+        self._floor = min(float(scores.min()), 0.0)
+        raw = np.maximum(scores - self._floor, _LEAST)
+        later = None if parts is None else parts[cut:]
+        self.threshold_: Threshold = choose_level(
+            raw, later, alarms=self.alarms, gap=self.gap, rows_per_day=self.rows_per_day
         )
+        self._normal = summarise(raw)
         return self
 
     def score(
@@ -88,4 +108,15 @@ class Calibrated:
         if not hasattr(self, "threshold_"):
             raise NotFittedError("this detector is not calibrated yet; call fit first")
         scores = self.detector.score(x, segments=segments, progress=progress)
-        return scores / self.threshold_.value
+        raw = np.maximum(scores - self._floor, _LEAST)
+        level = self.threshold_
+        followed = Following(
+            self._normal,
+            memory=self.alarms.drift_memory,
+            level=level.value,
+            each=level.each,
+            gap=self.gap,
+        )
+        parts = followed.follow(raw, np.zeros(len(raw), dtype=bool))
+        calibrated: NDArray[np.float64] = raw / (level.value * parts)
+        return calibrated

@@ -12,6 +12,7 @@ from alora_ts.cli.common import (
     AlarmsPerDayOption,
     ColumnsOption,
     EpochsOption,
+    FalseAlarmsOption,
     IgnoreOption,
     IncidentsOption,
     QuietOption,
@@ -69,6 +70,7 @@ def backtest(
     ignore: IgnoreOption = None,
     window: WindowOption = None,
     epochs: EpochsOption = None,
+    false_alarms: FalseAlarmsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
     seed: SeedOption = None,
@@ -93,6 +95,7 @@ def backtest(
     chosen: dict[str, object] = {
         "window": window,
         "epochs": epochs,
+        "false_alarms": false_alarms,
         "alarm_share": alarm_share,
         "seed": seed,
         "threads": threads,

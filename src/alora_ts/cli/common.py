@@ -58,15 +58,22 @@ EpochsOption = Annotated[
     int | None,
     typer.Option(help="Longest training, in epochs.", min=1, show_default="4"),
 ]
+FalseAlarmsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="How many false incidents may come: '1 per week', '1 per 5000 rows'.",
+        show_default="1 per 1000 rows",
+    ),
+]
 AlarmShareOption = Annotated[
     float | None,
-    typer.Option(help="Share of normal rows that may alarm, such as 0.001.", show_default="0.02"),
+    typer.Option(help="Outdated: share of normal rows that may alarm.", hidden=True),
 ]
 SeedOption = Annotated[
     int | None, typer.Option(help="Seed of all random numbers.", show_default="0")
 ]
 AlarmsPerDayOption = Annotated[
-    float | None, typer.Option(help="Set the alarm level by alarming rows per normal day.")
+    float | None, typer.Option(help="Outdated: alarming rows per normal day.", hidden=True)
 ]
 IncidentsOption = Annotated[
     Path | None, typer.Option(help="Write incidents and culprits: .csv, .parquet or .json.")

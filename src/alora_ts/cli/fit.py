@@ -12,6 +12,7 @@ from alora_ts.cli.common import (
     AlarmsPerDayOption,
     ColumnsOption,
     EpochsOption,
+    FalseAlarmsOption,
     IgnoreOption,
     QuietOption,
     SeedOption,
@@ -46,13 +47,14 @@ def fit(
     ] = None,
     window: WindowOption = None,
     epochs: EpochsOption = None,
+    false_alarms: FalseAlarmsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
     scoring: Annotated[
         str | None,
         typer.Option(
-            help="refined, paper (as published) or error (without the rank).",
-            show_default="refined",
+            help="joint, refined, paper (as published) or error (without the rank).",
+            show_default="joint",
         ),
     ] = None,
     missing: Annotated[
@@ -97,6 +99,7 @@ def fit(
     chosen: dict[str, object] = {
         "window": window,
         "epochs": epochs,
+        "false_alarms": false_alarms,
         "alarm_share": alarm_share,
         "scoring": scoring,
         "preparation__missing": missing,

@@ -13,6 +13,7 @@ from alora_ts.cli.common import (
     AlarmsPerDayOption,
     ColumnsOption,
     EpochsOption,
+    FalseAlarmsOption,
     IgnoreOption,
     QuietOption,
     SeedOption,
@@ -105,6 +106,7 @@ def fit(
     ignore: IgnoreOption = None,
     window: WindowOption = None,
     epochs: EpochsOption = None,
+    false_alarms: FalseAlarmsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
     seed: SeedOption = None,
@@ -120,6 +122,7 @@ def fit(
     chosen: dict[str, object] = {
         "window": window,
         "epochs": epochs,
+        "false_alarms": false_alarms,
         "alarm_share": alarm_share,
         "seed": seed,
     }

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from alora_ts.errors import DataError
 
-__all__ = ["WindowPlan", "plan_windows", "segment_starts", "window_ends", "window_view"]
+__all__ = [
+    "WindowPlan",
+    "plan_windows",
+    "segment_starts",
+    "window_ends",
+    "window_view",
+    "windows_apart",
+]
 
 
 def segment_starts(n_rows: int, segments: NDArray[np.integer[Any]] | None) -> NDArray[np.intp]:
@@ -50,6 +57,21 @@ def window_ends(
     for start, stop in zip(starts, np.r_[starts[1:], n_rows].astype(np.intp), strict=False):
         whole[start + window - 1 : stop] = True
     return np.flatnonzero(whole)
+
+
+def windows_apart(
+    ends: NDArray[np.intp], window: int, rows: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which windows, given by the row they end at, hold none of the rows marked.
+
+    Examples
+    --------
+    >>> windows_apart(np.array([2, 3, 5]), 3, np.array([False, True] + 4 * [False]))
+    array([False, False,  True])
+    """
+    before = np.concatenate([[0], np.cumsum(rows)])
+    apart: NDArray[np.bool_] = before[ends + 1] == before[ends + 1 - window]
+    return apart
 
 
 def window_view(values: NDArray[Any], window: int) -> NDArray[Any]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.data.windows import window_ends
+from alora_ts.data.windows import window_ends, windows_apart
 
 __all__ = ["Mechanisms", "learn_mechanisms"]
 
@@ -73,13 +73,17 @@ class Mechanisms:
         -------
         ndarray of shape (B, T − p, d)
         """
+        result: Array = self.unscaled(windows) / self.size
+        return result
+
+    def unscaled(self, windows: NDArray[np.floating]) -> Array:
+        """:meth:`residuals` in scaled units of the variables."""
         rows = np.asarray(windows, dtype=np.float64)
         p, steps = self.lags, rows.shape[1]
-        surprise = rows[:, p:] - self.offset
+        surprise: Array = rows[:, p:] - self.offset
         for lag, weights in enumerate(self.weights, start=1):
             surprise -= rows[:, p - lag : steps - lag] @ weights
-        result: Array = surprise / self.size
-        return result
+        return surprise
 
     def scores(self, windows: NDArray[np.floating]) -> Array:
         """How likely each variable is the origin of what a window shows; higher is likelier.
@@ -99,7 +103,7 @@ class Mechanisms:
         >>> rng = np.random.default_rng(0)
         >>> cause = np.cumsum(rng.normal(size=501)) * 0.1
         >>> normal = np.column_stack([cause[1:], cause[:-1]]) + 0.01 * rng.normal(size=(500, 2))
-        >>> learned = learn_mechanisms(normal, None, held_back_from=450, window=12)
+        >>> learned = learn_mechanisms(normal, None, window=12)
         >>> window = normal[None, -12:].copy()
         >>> window[0, 5:, 0] += 2  # the cause jumps,
         >>> window[0, 6:, 1] += 2  # what follows it follows it
@@ -114,8 +118,8 @@ def learn_mechanisms(
     values: NDArray[np.floating],
     segments: NDArray[np.integer] | None,
     *,
-    held_back_from: int,
     window: int,
+    held_back: NDArray[np.bool_] | None = None,
 ) -> Mechanisms:
     """Learn how each variable follows from the rows before it.
 
@@ -125,10 +129,10 @@ def learn_mechanisms(
         Scaled normal rows.
     segments : ndarray of int, shape (N,), or None
         Nothing is predicted across a border.
-    held_back_from : int
-        The rules are learned on rows before this one; what is normal for them on all.
     window : int
         T. Rules reach back a quarter of it, less where variables are very many.
+    held_back : ndarray of bool, shape (N,), optional
+        Rows that the rules are not learned from; what is normal for them is, on all.
 
     Returns
     -------
@@ -140,7 +144,9 @@ def learn_mechanisms(
     """
     d = values.shape[1]
     lags = min(max(window // 4, 1), max(_MOST_INPUTS // d, 1))
-    ends = window_ends(held_back_from, lags + 1, _until(segments, held_back_from))
+    ends = window_ends(len(values), lags + 1, segments)
+    if held_back is not None:
+        ends = ends[windows_apart(ends, lags + 1, held_back)]
     weights, offset = _regress(values, _evenly(ends, _MOST_ROWS), lags)
     plain = Mechanisms(weights, offset, np.ones(d), np.ones(d))
     every = window_ends(len(values), window, segments)
@@ -189,7 +195,3 @@ def _evenly(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     if len(rows) <= most:
         return rows
     return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
-
-
-def _until(segments: NDArray[np.integer] | None, row: int) -> NDArray[np.integer] | None:
-    return None if segments is None else segments[:row]

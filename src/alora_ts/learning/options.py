@@ -35,7 +35,8 @@ class Training(Options):
     patience : int
         Epochs without improvement on the validation windows before stopping.
     validation_share : float
-        The last part of the training rows, held back for early stopping and for the threshold.
+        Share of the training rows, in blocks spread over all of them, held back for early
+        stopping and for the alarm level.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class Training(Options):
     penalty: Literal["paper", "authors"] = "paper"
     gradient_clip: float = 5.0
     patience: int = 2
-    validation_share: float = 0.1
+    validation_share: float = 0.2
 
     @classmethod
     def paper(cls) -> Training:

@@ -5,6 +5,12 @@ from alora_ts.metrics.auc import auc_pr, auc_roc
 from alora_ts.metrics.curves import at_threshold, best_f1, curve
 from alora_ts.metrics.delay import Delay, FalseAlarms, detection_delay, false_alarms
 from alora_ts.metrics.evaluation import Evaluation, Measure, evaluate
+from alora_ts.metrics.incidents import (
+    IncidentCurve,
+    IncidentJudgement,
+    incident_curve,
+    judge_incidents,
+)
 from alora_ts.metrics.localization import (
     Localization,
     by_segment,
@@ -26,6 +32,8 @@ __all__ = [
     "Delay",
     "Evaluation",
     "FalseAlarms",
+    "IncidentCurve",
+    "IncidentJudgement",
     "Localization",
     "Measure",
     "PrecisionRecall",
@@ -41,7 +49,9 @@ __all__ = [
     "event_based",
     "false_alarms",
     "hit_rate",
+    "incident_curve",
     "ips",
+    "judge_incidents",
     "localization",
     "ndcg",
     "point",

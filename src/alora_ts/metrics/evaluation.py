@@ -12,6 +12,7 @@ from alora_ts.errors import AloraError
 from alora_ts.metrics.auc import both_classes
 from alora_ts.metrics.curves import best_f1
 from alora_ts.metrics.events import runs
+from alora_ts.metrics.incidents import GAP, WIDENING
 from alora_ts.metrics.inputs import same_length
 from alora_ts.metrics.localization import Segments, localization
 from alora_ts.metrics.measures import BEST, GIVEN, Value, measured
@@ -111,6 +112,8 @@ def evaluate(
     repeats: int = 10,
     seed: int = 0,
     i_know_it_misleads: bool = False,
+    gap: int = GAP,
+    widening: int = WIDENING,
     on_step: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Evaluate a score by every metric, with chance levels beside each number.
@@ -136,6 +139,8 @@ def evaluate(
         How many random scores are averaged, and how they are drawn.
     i_know_it_misleads : bool
         Whether to add point-adjusted F1; see :func:`~alora_ts.metrics.point_adjusted`.
+    gap, widening : int
+        What one incident is and which are true, see :mod:`alora_ts.metrics.incidents`.
     on_step : callable, optional
         Called with (done, total) as the work proceeds.
 
@@ -185,6 +190,8 @@ def evaluate(
             window=window,
             seconds_per_row=seconds_per_row,
             i_know_it_misleads=i_know_it_misleads,
+            gap=gap,
+            widening=widening,
         )
         done += 1
         if on_step is not None:

@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 from alora_ts.metrics.auc import auc_pr, auc_roc
 from alora_ts.metrics.curves import at_threshold, best_f1
 from alora_ts.metrics.delay import detection_delay, false_alarms
+from alora_ts.metrics.incidents import (
+    GAP,
+    WIDENING,
+    IncidentJudgement,
+    incident_curve,
+    judge_incidents,
+)
 from alora_ts.metrics.results import BestF1, PrecisionRecall
 from alora_ts.metrics.vus import range_auc, vus
 
@@ -17,6 +24,8 @@ __all__ = ["ALL", "BEST", "GIVEN", "Value", "measured"]
 
 BEST, GIVEN, ALL = "best threshold", "given threshold", "all thresholds"
 F1_METRICS = ("affiliation", "range", "event", "point")
+RATES = (1.0, 0.2)
+"""False incidents per 1,000 normal rows at which the events found are told."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,8 @@ def measured(
     window: int,
     seconds_per_row: float | None,
     i_know_it_misleads: bool = False,
+    gap: int = GAP,
+    widening: int = WIDENING,
 ) -> dict[tuple[str, str], Value]:
     """All metrics, keyed by (how the threshold is chosen, name).
 
@@ -48,7 +59,7 @@ def measured(
         Finite.
     levels : dict
         The threshold for alarms under ``BEST`` and, where there is one, ``GIVEN``.
-    window, seconds_per_row, i_know_it_misleads
+    window, seconds_per_row, i_know_it_misleads, gap, widening
         As for :func:`~alora_ts.metrics.evaluate`.
 
     Returns
@@ -63,6 +74,21 @@ def measured(
     Value(value=1.0, precision=1.0, recall=1.0, more_is_better=True)
     """
     found: dict[tuple[str, str], Value] = {}
+    incidents = incident_curve(label, score, gap=gap, widening=widening)
+    found[BEST, "incident F1"] = _f1(incidents.best())
+    for rate in RATES:
+        name = f"events found at {rate:g} false per 1,000 rows"
+        found[BEST, name] = Value(incidents.found_at(rate))
+    if GIVEN in levels:
+        found |= _incidents(
+            judge_incidents(
+                label,
+                score > levels[GIVEN],
+                gap=gap,
+                widening=widening,
+                seconds_per_row=seconds_per_row,
+            )
+        )
     # Among honest numbers a point-adjusted one would look like the best, so it must be asked for.
     f1_metrics = [*F1_METRICS, *(["point-adjusted"] if i_know_it_misleads else [])]
     for metric in f1_metrics:
@@ -87,6 +113,17 @@ def measured(
         ("range-AUC-PR", widest.pr),
     ):
         found[ALL, name] = Value(value)
+    return found
+
+
+def _incidents(judged: IncidentJudgement) -> dict[tuple[str, str], Value]:
+    found = {
+        (GIVEN, "incident F1"): Value(judged.f1, judged.precision, judged.recall),
+        (GIVEN, "false incidents per 1,000 rows"): Value(judged.per_thousand, more_is_better=False),
+        (GIVEN, "normal rows in incidents"): Value(judged.normal_share, more_is_better=False),
+    }
+    if judged.per_day is not None:
+        found[GIVEN, "false incidents per day"] = Value(judged.per_day, more_is_better=False)
     return found
 
 

@@ -35,7 +35,7 @@ def model_card(model: FittedModel) -> dict[str, Any]:
         "rank_level": calibration.rank_level,
         "threshold": calibration.threshold.value,
         "threshold_note": calibration.threshold.note,
-        "expected_alarming_rows_per_day": _alarms_per_day(model),
+        **_false_alarms(model),
         "calibration_rows": calibration.held_back_rows,
         "training_error": training.error[-1] if training.error else None,
         "best_epoch": training.best_epoch,
@@ -44,7 +44,18 @@ def model_card(model: FittedModel) -> dict[str, Any]:
     }
 
 
-def _alarms_per_day(model: FittedModel) -> float | None:
-    """Normal rows that alarm in a day, if days to come are like the rows calibrated on."""
-    per_day = model.preparation.rows_per_day
-    return None if per_day is None else per_day * model.calibration.threshold.share
+def _false_alarms(model: FittedModel) -> dict[str, Any]:
+    """What days to come may bring, if they are like the held-back rows."""
+    per_day, threshold = model.preparation.rows_per_day, model.calibration.threshold
+    if threshold.each is None or threshold.tail is None:
+        rows = None if per_day is None else per_day * threshold.share
+        return {"expected_alarming_rows_per_day": rows}
+    low, high = threshold.tail.interval(threshold.each)
+    return {
+        "rows_per_false_alarm": threshold.each,
+        "rows_per_false_alarm_from": low,
+        "rows_per_false_alarm_to": high,
+        "expected_false_alarms_per_day": None if per_day is None else per_day / threshold.each,
+        "promise_holds": threshold.each <= threshold.tail.rows,
+        "longest_return_rows": threshold.tail.longest,
+    }

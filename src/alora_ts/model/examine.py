@@ -14,10 +14,12 @@ from alora_ts.diagnosis.builder import Block, Details
 from alora_ts.fast.engine import Engine
 from alora_ts.model.fitted import FittedModel
 from alora_ts.model.localize import localize_rows, origin_rows
+from alora_ts.model.surprise import surprise_of
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.drift import Level
 from alora_ts.scoring.evidence import Evidence
+from alora_ts.scoring.following import Following
 from alora_ts.scoring.rules import causal_mean, memory_segments
 
 __all__ = ["Examined", "Gather", "examine"]
@@ -127,7 +129,7 @@ def examine(
     *,
     report: Report,
     gather: Gather = gather_evidence,
-    level: Level | None = None,
+    level: Level | Following | None = None,
     answered: int = 0,
 ) -> Examined:
     """Run the network over prepared rows and calibrate what it says.
@@ -143,7 +145,7 @@ def examine(
         Receives the progress.
     gather : callable
         Runs the network.
-    level : Level, optional
+    level : Level or Following, optional
         Where rows come in pieces: remembers the pieces before.
     answered : int
         The first rows, which it has already seen.
@@ -159,7 +161,8 @@ def examine(
     )
     error = calibration.rule.error(values - evidence.expected)
     memory = memory_segments(segments, evidence.warm_up)
-    raw = calibration.rule.raw(error.sum(1), evidence.rank, memory)
+    surprise = surprise_of(model, values, evidence.warm_up)
+    raw = calibration.rule.raw(error.sum(1), evidence.rank, memory, surprise)
     followed = calibration.level() if level is None else level
     drift = np.ones(len(raw))
     drift[answered:] = followed.follow(raw[answered:], evidence.warm_up[answered:])

@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Prepared, Table, window_ends
+from alora_ts.data.windows import windows_apart
 from alora_ts.devices import choose_device
-from alora_ts.diagnosis.origins import learn_mechanisms
+from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
 from alora_ts.errors import AloraError, DataError
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import Callback, TrainingSummary, train
@@ -20,13 +22,18 @@ from alora_ts.learning.descent import Descend
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.model.fitted import FittedModel, Period, join_segments, limit
 from alora_ts.model.options import FitOptions
+from alora_ts.model.surprise import surprise_at
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.progress import Report
 from alora_ts.scoring import Calibration, calibrate
 
-__all__ = ["fit_model"]
+__all__ = ["fit_model", "hold_back"]
 
 _SCORED_AT_ONCE = 256
+
+_BLOCKS = 5
+_WINDOWS_IN_BLOCK = 3
+_MOST_HELD_BACK = 40_000
 
 
 def fit_model(
@@ -47,7 +54,7 @@ def fit_model(
     table : Table
         Training rows.
     validation : Table or None
-        Rows to hold back; None holds back the last part of ``table``.
+        Rows to hold back; None holds back blocks of ``table``, see :func:`hold_back`.
     segments : ndarray of int, shape (N,), or None
         Rows of different segments never share a window.
     options : FitOptions
@@ -84,17 +91,18 @@ def fit_model(
     if options.contamination > 0 and summary.stopped != "interrupted":
         kept = trainer.least_surprising(network, options.contamination)
         network, summary = trainer.train(windows.training[kept])
+    mechanisms = learn_mechanisms(
+        rows.values, rows.segments, window=options.window, held_back=rows.held_back
+    )
     return FittedModel(
         network=network,
         preparation=rows.preparation,
-        calibration=_calibrate(network, rows, options, report),
+        calibration=_calibrate(network, mechanisms, rows, options, report),
         training=summary,
         period=Period.of(rows.prepared),
         options=options.diagnosis,
         device=options.device,
-        mechanisms=learn_mechanisms(
-            rows.values, rows.segments, held_back_from=rows.held_back_from, window=options.window
-        ),
+        mechanisms=mechanisms,
         report=rows.prepared.report,
     )
 
@@ -110,17 +118,17 @@ class _Rows:
     prepared : Prepared
         The training table.
     values : ndarray of shape (N, d)
-        Training rows, the held-back ones last.
+        Training rows; those of a validation table last.
     segments : ndarray of int, shape (N,)
-    held_back_from : int
-        The first row that training does not use.
+    held_back : ndarray of bool, shape (N,)
+        The rows that training does not use.
     """
 
     preparation: Preparation
     prepared: Prepared
     values: NDArray[np.float32]
     segments: NDArray[np.int64]
-    held_back_from: int
+    held_back: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -143,25 +151,49 @@ def _gather(
     prepared = preparation.apply(table)
     values = limit(prepared.values, most, keep=False)
     borders = join_segments(prepared, segments)
-    held_back_from = round(len(values) * (1 - options.training.validation_share))
-    if validation is not None:
+    if validation is None:
+        share = options.training.validation_share
+        held_back = hold_back(len(values), share, window=options.window)
+    else:
         more = preparation.apply(validation)
-        held_back_from = len(values)
+        held_back = np.arange(len(values) + len(more.values)) >= len(values)
         values = np.concatenate([values, limit(more.values, most)])
         borders = np.concatenate([borders, more.segments + borders.max() + 1])
-    return _Rows(preparation, prepared, values, borders, held_back_from)
+    return _Rows(preparation, prepared, values, borders, held_back)
+
+
+def hold_back(rows: int, share: float, *, window: int) -> NDArray[np.bool_]:
+    """The rows that training does not use: blocks spread over all, so that no stretch decides.
+
+    Five blocks, each the end of a fifth of the rows, where each fills three windows; fewer
+    otherwise, and 40,000 rows at most.
+
+    Examples
+    --------
+    >>> np.flatnonzero(np.diff(hold_back(1000, 0.2, window=10)))
+    array([159, 199, 359, 399, 559, 599, 759, 799, 959])
+    >>> np.flatnonzero(hold_back(20, 0.2, window=10))
+    array([16, 17, 18, 19])
+    """
+    whole = min(round(rows * share), _MOST_HELD_BACK)
+    blocks = int(np.clip(whole // (_WINDOWS_IN_BLOCK * window), 1, _BLOCKS))
+    held = np.zeros(rows, dtype=bool)
+    for block in range(1, blocks + 1):
+        end = round(rows * block / blocks)
+        held[end - whole // blocks : end] = True
+    return held
 
 
 def _choose_windows(rows: _Rows, window: int, table: Table) -> _Windows:
     """Part the windows by the row they end at."""
-    ends, border = window_ends(len(rows.values), window, rows.segments), rows.held_back_from
+    ends, learned = window_ends(len(rows.values), window, rows.segments), ~rows.held_back
     # A held-back window may begin among training rows; it is judged by what follows them.
-    found = _Windows(ends[ends < border], ends[ends >= border])
+    found = _Windows(ends[windows_apart(ends, window, rows.held_back)], ends[rows.held_back[ends]])
     if len(found.training) == 0:
         raise DataError(
             f"{table.source}: no window of {window} rows fits into the training part "
-            f"({border:,} rows; gaps split it into "
-            f"{len(np.unique(rows.segments[:border]))}); give more rows or a smaller window"
+            f"({int(learned.sum()):,} rows; gaps split it into "
+            f"{len(np.unique(rows.segments[learned]))}); give more rows or a smaller window"
         )
     return found
 
@@ -174,7 +206,7 @@ def _first_network(
         _refuse_stranger(initial, rows.preparation, options.window, options.architecture, table)
         return initial.network
     pairs = choose_pairs(
-        rows.values[: rows.held_back_from],
+        rows.values[~rows.held_back],
         limit=options.pairs,
         correlation=options.architecture.correlation,
     )
@@ -266,17 +298,23 @@ class _Trainer:
         return WindowSource(self._rows.values, ends, window=self._options.window, device=device)
 
 
-def _calibrate(network: ALoRaT, rows: _Rows, options: FitOptions, report: Report) -> Calibration:
+def _calibrate(
+    network: ALoRaT, mechanisms: Mechanisms, rows: _Rows, options: FitOptions, report: Report
+) -> Calibration:
     """Measure what is normal for the trained network."""
     return calibrate(
         Engine(network, choose_device(options.device)),
         rows.values,
         rows.segments,
-        held_back_from=rows.held_back_from,
+        held_back=rows.held_back,
         window=options.window,
         scoring=options.scoring,
         options=options.calibration,
         alarms=options.alarms,
+        gap=options.diagnosis.gap(options.window),
         rows_per_day=rows.preparation.rows_per_day,
         report=report,
+        surprise=partial(surprise_at, mechanisms, rows.values)
+        if options.scoring == "joint"
+        else None,
     )

@@ -41,6 +41,10 @@ class DiagnosisOptions:
     merge: int | None
     minimum: int
 
+    def gap(self, window: int) -> int:
+        """Alarms with at most so many quiet rows between them are one incident."""
+        return window // 2 if self.merge is None else self.merge
+
 
 @dataclass(frozen=True)
 class Period:
@@ -137,7 +141,7 @@ class FittedModel:
         options = self.options
         return IncidentBuilder(
             self.preparation.variables,
-            merge=self.window // 2 if options.merge is None else options.merge,
+            merge=options.gap(self.window),
             minimum=options.minimum,
         )
 
@@ -189,6 +193,8 @@ class FittedModel:
             for name, tensor in tensors.items()
             if name.startswith(_MECHANISMS)
         }
+        if calibration.rule.scoring == "joint" and not learned:
+            raise ValueError("its score needs mechanisms, and it has none")
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in saved["training"].items()

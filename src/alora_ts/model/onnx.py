@@ -101,6 +101,13 @@ def _surroundings(model: FittedModel) -> dict[str, Any]:
         "cap": rule.cap,
         "weights": rule.weight.tolist(),
         "smoothing": rule.smoothing,
+        "surprise": None
+        if rule.surprise_scale is None or model.mechanisms is None
+        else {
+            "weights": model.mechanisms.weights.tolist(),
+            "offset": model.mechanisms.offset.tolist(),
+            "normal_squares": rule.surprise_scale.tolist(),
+        },
     }
 
 

@@ -12,6 +12,7 @@ from alora_ts.model.fitted import DiagnosisOptions
 from alora_ts.model.localize import FORMS
 from alora_ts.network import Architecture
 from alora_ts.scoring import AlarmOptions, CalibrationOptions
+from alora_ts.scoring.budget import parse_budget
 from alora_ts.scoring.rules import Scoring
 
 __all__ = ["FitOptions"]
@@ -64,6 +65,7 @@ class FitOptions:
             raise AloraError(f"validation_share={share} must lie between 0 and 0.9")
         if not 0 <= self.contamination < 0.5:
             raise AloraError(f"contamination={self.contamination} must lie between 0 and 0.5")
+        parse_budget(self.alarms.false_alarms)
         if self.alarms.drift_memory < 0:
             raise AloraError("drift_memory must be 0 (for a fixed threshold) or more")
         if self.architecture.input_limit <= 0:

@@ -11,6 +11,7 @@ from alora_ts.data import Table
 from alora_ts.data.windows import segment_starts
 from alora_ts.diagnosis.alarms import Alarms
 from alora_ts.model.fitted import FittedModel
+from alora_ts.model.surprise import surprise_of
 from alora_ts.progress import Report
 from alora_ts.scoring import walk
 from alora_ts.scoring.rules import memory_segments
@@ -58,7 +59,8 @@ def judge(
         residual = values[part.rows] - part.expected
         total[part.rows] = calibration.rule.error(residual).sum(1)
         rank[part.rows], warm_up[part.rows] = part.rank, part.warm_up
-    raw = calibration.rule.raw(total, rank, memory_segments(borders, warm_up))
+    surprise = surprise_of(model, values, warm_up)
+    raw = calibration.rule.raw(total, rank, memory_segments(borders, warm_up), surprise)
     drift = calibration.level().follow(raw, warm_up)
     rows = prepared.rows
     score = (raw / (calibration.threshold.value * drift))[rows]

@@ -20,6 +20,7 @@ from alora_ts.fast.rank import count_rank
 from alora_ts.fast.ring import Ring
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.model.localize import localize_rows, needs_windows
+from alora_ts.model.surprise import row_surprise
 
 __all__ = ["Stream"]
 
@@ -178,11 +179,11 @@ class Stream:
         """Set the followed level to what it was after rows with these raw scores.
 
         For programs that rebuild a stream after a restart: the last
-        ``calibration.drift_memory`` raw scores (warm-up rows left out), oldest first, are enough.
+        ``calibration.memory`` raw scores (warm-up rows left out), oldest first, are enough.
         """
         self._level.restart()
         for raw in raw_scores:
-            self._level.push(raw)
+            self._level.step(raw)
 
     def _read(
         self,
@@ -194,26 +195,26 @@ class Stream:
         model, rule = self._model, self._model.calibration.rule
         residual = (taken.scaled - expected)[None]
         error = rule.error(residual)
-        now = rule.moment(error.sum(1), rank)[0]
+        early = taken.full < 1
+        surprise = row_surprise(model, window, warm_up=early)
+        now = rule.moment(error.sum(1), rank, surprise)[0]
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, taken.full))
         remembered = _remember(self._blames, rule.blame(residual)[0], taken.full)
         # The window moves on before anybody asks.
         kept = window.copy() if needs_windows(model.options.localization) else None
-        drift = self._level.factor
-        if taken.full >= 1:
-            self._level.push(raw)
+        drift = self._level.step(raw, early)
         score = raw / (model.calibration.threshold.value * drift)
         return Reading(
             timestamp=taken.timestamp,
             score=score,
-            alarm=self._alarms.push(score, warm_up=taken.full < 1),
+            alarm=self._alarms.push(score, warm_up=early),
             raw=raw,
             drift=drift,
             rank=rank,
             error=error[0],
             expected=model.preparation.standardiser.restore(expected[None])[0],
-            warm_up=taken.full < 1,
+            warm_up=early,
             variables=model.preparation.variables,
             locate=partial(_locate, model, remembered, kept),
         )

@@ -1,7 +1,8 @@
 """From a trained network to scores: rank, error, calibration; batch and stream."""
 
-from alora_ts.scoring.calibration import AlarmOptions, Calibration, CalibrationOptions, calibrate
+from alora_ts.scoring.calibration import Calibration, CalibrationOptions, calibrate
 from alora_ts.scoring.evidence import Evidence, gather_evidence, walk
+from alora_ts.scoring.level import AlarmOptions, choose_level
 from alora_ts.scoring.rules import ScoreRule
 from alora_ts.scoring.threshold import Threshold, choose_threshold
 
@@ -13,6 +14,7 @@ __all__ = [
     "ScoreRule",
     "Threshold",
     "calibrate",
+    "choose_level",
     "choose_threshold",
     "gather_evidence",
     "walk",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,14 +15,18 @@ from alora_ts.fast.engine import Engine
 from alora_ts.params import Options
 from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
+from alora_ts.scoring.following import STORM, Following
+from alora_ts.scoring.level import AlarmOptions, choose_level
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
-from alora_ts.scoring.threshold import Threshold, ThresholdRule, choose_threshold
+from alora_ts.scoring.threshold import Threshold
 
-__all__ = ["AlarmOptions", "Calibration", "CalibrationOptions", "calibrate", "choose_windows"]
+__all__ = ["Calibration", "CalibrationOptions", "calibrate"]
 
-_ROWS_EACH = 6000
-"""Rows looked at of the training rows, spread over all of them, and of the held-back rows."""
+_SPREAD_ROWS = 6000
+"""Rows looked at of those training used, spread over all of them."""
+
+_LONGEST_MEMORY = 100_000
 
 _LEAST_SQUARE = 1e-8
 
@@ -60,16 +64,6 @@ class CalibrationOptions(Options):
         return cls(rank_rule="max-4th")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AlarmOptions:
-    """When a score alarms. See :class:`alora_ts.ALoRa` for each."""
-
-    threshold: ThresholdRule
-    alarm_share: float
-    alarms_per_day: float
-    drift_memory: int
-
-
 @dataclass(frozen=True)
 class Calibration:
     """What was learned from normal rows.
@@ -88,6 +82,8 @@ class Calibration:
         Quantiles of the raw scores the threshold rests on.
     drift_memory : int
         Rows over which their level is followed; 0 keeps the threshold where it is.
+    gap : int
+        Alarms with at most so many quiet rows between them are one incident.
     """
 
     rank_level: float
@@ -97,15 +93,34 @@ class Calibration:
     held_back_rows: int
     normal: tuple[float, ...] = (0.0,)
     drift_memory: int = 0
+    gap: int = 10
 
-    def level(self) -> Level:
+    def level(self) -> Level | Following:
         """A fresh follower of the scores' level."""
-        return Level(self.normal, memory=self.drift_memory)
+        if self.threshold.each is None:
+            return Level(self.normal, memory=self.drift_memory)
+        return Following(
+            self.normal,
+            memory=self.drift_memory,
+            level=self.threshold.value,
+            each=self.threshold.each,
+            gap=self.gap,
+        )
+
+    @property
+    def memory(self) -> int:
+        """Rows gone by that :meth:`level` goes by, 100,000 at most."""
+        each = self.threshold.each
+        if each is None:
+            return self.drift_memory
+        return min(round(self.drift_memory + STORM * each) + self.gap, _LONGEST_MEMORY)
 
     def to_dict(self) -> dict[str, Any]:
         """In a form JSON can hold."""
-        arrays = {name: getattr(self.rule, name).tolist() for name in ("scale", "weight")}
-        rule = {**asdict(self.rule), **arrays}
+        rule = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in asdict(self.rule).items()
+        }
         return {**asdict(self), "rule": rule}
 
     @classmethod
@@ -114,16 +129,23 @@ class Calibration:
         scale = np.array(saved["rule"]["scale"], dtype=np.float64)
         # Models saved before switches were weighed count all variables alike.
         weight = np.array(saved["rule"].get("weight", np.ones_like(scale)), dtype=np.float64)
-        rule = {**saved["rule"], "scale": scale, "weight": weight}
+        surprise = saved["rule"].get("surprise_scale")
+        rule = {
+            **saved["rule"],
+            "scale": scale,
+            "weight": weight,
+            "surprise_scale": None if surprise is None else np.array(surprise, dtype=np.float64),
+        }
         return cls(
             rank_level=float(saved["rank_level"]),
             rule=ScoreRule(**rule),
-            threshold=Threshold(**saved["threshold"]),
+            threshold=Threshold.from_dict(saved["threshold"]),
             rows=saved["rows"],
             held_back_rows=saved["held_back_rows"],
             # Models saved before the level was followed have a fixed threshold.
             normal=tuple(saved.get("normal", (0.0,))),
             drift_memory=saved.get("drift_memory", 0),
+            gap=saved.get("gap", 10),
         )
 
 
@@ -132,13 +154,15 @@ def calibrate(
     values: NDArray[np.float32],
     segments: NDArray[np.integer] | None,
     *,
-    held_back_from: int,
+    held_back: NDArray[np.bool_],
     window: int,
     scoring: Scoring,
     options: CalibrationOptions,
     alarms: AlarmOptions,
+    gap: int,
     rows_per_day: float | None,
     report: Report,
+    surprise: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
 ) -> Calibration:
     """Measure normal behaviour on training rows from everywhere and on held-back rows.
 
@@ -146,20 +170,24 @@ def calibrate(
     ----------
     engine : Engine
     values : ndarray of shape (N, d)
-        Prepared training rows, the held-back ones last.
+        Prepared training rows.
     segments : ndarray of int, shape (N,), or None
-    held_back_from : int
-        First row that training did not use; N when there is none.
+    held_back : ndarray of bool, shape (N,)
+        The rows that training did not use.
     window : int
         T.
-    scoring : {"refined", "paper", "error"}
+    scoring : {"joint", "refined", "paper", "error"}
         See :class:`~alora_ts.scoring.ScoreRule`.
     options : CalibrationOptions
     alarms : AlarmOptions
+    gap : int
+        Alarms with at most so many quiet rows between them are one incident.
     rows_per_day : float or None
-        For the rule "alarms-per-day".
+        For budgets in days.
     report : callable
         Receives the progress.
+    surprise : callable or None
+        For a joint score: how much each variable surprises at some rows, (n, d).
 
     Returns
     -------
@@ -167,12 +195,12 @@ def calibrate(
 
     Notes
     -----
-    All of them use both kinds of rows, because one stretch alone may be unusually quiet, unusually
-    wild, or of one kind only. On rows the network was trained on scores are lower than on new ones,
-    but with as few of all windows as training draws, that matters less than the kind of stretch.
+    Scales and h1 use both kinds of rows, because one stretch alone may be unusually quiet,
+    unusually wild, or of one kind only. The alarm level rests on held-back rows alone: on rows
+    the network was trained on, high scores are rarer (measured in docs/quality.md).
     """
     whole = plan_windows(len(values), window, segments)
-    chosen = choose_windows(whole.ends, held_back_from)
+    chosen = _choose_windows(whole.ends, held_back)
     plan = replace(whole, ends=whole.ends[chosen], starts=whole.starts[chosen])
     residual = np.empty((len(plan.ends), values.shape[1]))
     sigma = np.empty((len(plan.ends), window), dtype=np.float32)
@@ -185,48 +213,48 @@ def calibrate(
     elif not rank_level > 0:
         raise AloraError(f"rank_level={rank_level} must be a number above 0, or None")
     rank = (sigma > rank_level).sum(1)
+    surprising = None if surprise is None else surprise(plan.ends)
     rule = ScoreRule(
         scoring=scoring,
         scale=_normal_squares(residual),
         cap=options.cap,
         smoothing=options.smoothing,
         weight=_switch_weights(values),
+        surprise_scale=None if surprising is None else _normal_squares(surprising),
     )
-    # The first window that ends among the held-back rows still begins before them, as in use.
-    held_back = plan.ends >= held_back_from
-    if not held_back.any():
-        held_back[:] = True
-    total = rule.error(residual).sum(1)
-    ends = plan.ends[held_back]
-    following = rule.raw(
-        total[held_back], rank[held_back], None if segments is None else segments[ends]
-    )
-    # Windows spread over training are not neighbours, so each stands for itself.
-    raw = np.concatenate([rule.moment(total[~held_back], rank[~held_back]), following])
-    threshold = choose_threshold(
-        raw,
-        rule=alarms.threshold,
-        alarm_share=alarms.alarm_share,
-        alarms_per_day=alarms.alarms_per_day,
-        rows_per_day=rows_per_day,
+    new = held_back[plan.ends]
+    if not new.any():
+        new[:] = True
+    ends = plan.ends[new]
+    # Rows that follow one another within a segment; where they do not, a block of them ends.
+    apart = np.diff(ends, prepend=ends[0]) > 1
+    if segments is not None:
+        apart |= np.diff(segments[ends], prepend=segments[ends[0]]) != 0
+    blocks = np.cumsum(apart, dtype=np.int64)
+    raw = rule.raw(
+        rule.error(residual[new]).sum(1),
+        rank[new],
+        blocks,
+        None if surprising is None else rule.surprise(surprising[new]),
     )
     return Calibration(
         rank_level,
         rule,
-        threshold,
+        choose_level(raw, blocks, alarms=alarms, gap=gap, rows_per_day=rows_per_day),
         rows=len(plan.ends),
-        held_back_rows=int(held_back.sum()),
+        held_back_rows=int(new.sum()),
         normal=summarise(raw),
         drift_memory=alarms.drift_memory,
+        gap=gap,
     )
 
 
-def choose_windows(ends: NDArray[np.intp], held_back_from: int) -> NDArray[np.intp]:
-    """Which windows to look at: some that end in training rows, then the first held-back ones."""
-    border = int(np.searchsorted(ends, held_back_from))
-    count = min(border, _ROWS_EACH)
-    spread = np.linspace(0, border - 1, count).round().astype(np.intp)
-    return np.concatenate([spread, np.arange(border, min(len(ends), border + _ROWS_EACH))])
+def _choose_windows(ends: NDArray[np.intp], held_back: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Which windows to look at: some that end in training rows, all that end in held-back ones."""
+    learned = np.flatnonzero(~held_back[ends])
+    few = min(len(learned), _SPREAD_ROWS)
+    spread = learned[np.linspace(0, len(learned) - 1, few).round().astype(np.intp)]
+    return np.sort(np.concatenate([spread, np.flatnonzero(held_back[ends])]))
 
 
 def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -79,6 +79,13 @@ class Level:
             return 1.0
         return min(max(1.0, self._sorted[self._at] / self._usual), _MOST)
 
+    def step(self, raw: float, early: bool = False) -> float:
+        """:attr:`factor` before a row, and take the row in."""
+        factor = self.factor
+        if not early:
+            self.push(raw)
+        return factor
+
     def push(self, score: float) -> None:
         """Take one more row's raw score in and let the oldest go."""
         if self._memory == 0:

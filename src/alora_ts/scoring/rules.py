@@ -13,7 +13,7 @@ from alora_ts.data.windows import segment_starts
 
 __all__ = ["ScoreRule", "Scoring", "causal_mean"]
 
-Scoring = Literal["refined", "paper", "error"]
+Scoring = Literal["joint", "refined", "paper", "error"]
 
 _BLAME_FLOOR = 0.3
 """In multiples of the mean scale of all variables; measured in docs/quality.md."""
@@ -25,10 +25,13 @@ class ScoreRule:
 
     Attributes
     ----------
-    scoring : {"refined", "paper", "error"}
+    scoring : {"joint", "refined", "paper", "error"}
         "paper" is AS_t = ‖y_t − ŷ_t‖² · rank (Eq. 9). "error" is its first factor alone.
         "refined" divides each variable's squared residual by ``scale``, limits it to ``cap``,
         weighs it, sums, multiplies by the rank, and takes a causal mean over ``smoothing`` rows.
+        "joint" hears a second witness: how much the row surprises those before it (the linear
+        rules of :mod:`alora_ts.diagnosis.origins`), measured in the same way. Logarithms of the
+        two are weighed 2 : 1, so that neither needs a unit.
     scale : ndarray of shape (d,)
         Mean squared residual of each variable on normal rows, or ones.
     cap : float
@@ -36,7 +39,9 @@ class ScoreRule:
     smoothing : int
         Rows of the causal mean, 1 for none.
     weight : ndarray of shape (d,)
-        What each variable counts in a refined score.
+        What each variable counts in a refined or joint score.
+    surprise_scale : ndarray of shape (d,) or None
+        Mean squared surprise of each variable on normal rows; only a joint score needs it.
     """
 
     scoring: Scoring
@@ -44,11 +49,17 @@ class ScoreRule:
     cap: float
     smoothing: int
     weight: NDArray[np.float64]
+    surprise_scale: NDArray[np.float64] | None = None
+
+    @property
+    def relative(self) -> bool:
+        """Whether errors are taken relative to normal ones."""
+        return self.scoring in ("joint", "refined")
 
     def error(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
         """Per-variable error (N, d): squared residual, relative to normal when refined."""
         squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
-        if self.scoring == "refined":
+        if self.relative:
             squared /= self.scale
             np.minimum(squared, self.cap, out=squared)
             squared *= self.weight
@@ -61,7 +72,7 @@ class ScoreRule:
         hardly ever moves has moved says *when* very well; *which* are affected is better shown by
         sizes, and without the floor the quiet ones would always come first.
         """
-        if self.scoring != "refined":
+        if not self.relative:
             return self.error(residual)
         squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
         squared /= self._blame_scale
@@ -72,26 +83,48 @@ class ScoreRule:
         floored: NDArray[np.float64] = self.scale + _BLAME_FLOOR * self.scale.mean()
         return floored
 
+    def surprise(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
+        """How much rows surprise those before them, (N,), from the surprise of each variable."""
+        assert self.surprise_scale is not None
+        squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
+        squared /= self.surprise_scale
+        np.minimum(squared, self.cap, out=squared)
+        total: NDArray[np.float64] = squared @ self.weight
+        return total
+
     def raw(
         self,
         total: NDArray[np.float64],
         rank: NDArray[np.integer],
         segments: NDArray[np.integer] | None,
+        surprise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Raw score of each row (N,) from its error summed over the variables, and its rank."""
-        moment = self.moment(total, rank)
+        """Raw score of each row (N,).
+
+        From its error summed over the variables, its rank and, for a joint score, its surprise.
+        """
+        moment = self.moment(total, rank, surprise)
         return moment if self.rows == 1 else causal_mean(moment, self.rows, segments)
 
     @property
     def rows(self) -> int:
-        """How many rows a raw score is the mean of: only the refined one is a mean at all."""
-        return self.smoothing if self.scoring == "refined" else 1
+        """How many rows a raw score is the mean of: only relative ones are means at all."""
+        return self.smoothing if self.relative else 1
 
     def moment(
-        self, total: NDArray[np.float64], rank: NDArray[np.integer] | int
+        self,
+        total: NDArray[np.float64],
+        rank: NDArray[np.integer] | int,
+        surprise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """What each row (N,) adds to a raw score, before the mean over rows."""
-        return total if self.scoring == "error" else total * rank
+        if self.scoring == "error":
+            return total
+        seen = total * rank
+        if surprise is None:
+            return seen
+        joint: NDArray[np.float64] = np.cbrt(np.square(seen) * surprise)
+        return joint
 
 
 def memory_segments(segments: NDArray[np.integer], warm_up: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -7,17 +7,19 @@ a detector's scores by it puts them on the scale on which more than 1 alarms.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.errors import AloraError, nearest
+from alora_ts.scoring.peaks import Tail
 
 __all__ = ["ALARM_SHARE", "Threshold", "ThresholdRule", "choose_threshold"]
 
-ThresholdRule = Literal["tail", "quantile", "alarms-per-day"]
+ThresholdRule = Literal["tail", "quantile", "alarms-per-day", "budget"]
 
 ALARM_SHARE = 2e-2
 """Share of normal rows that may alarm, where nobody says another."""
@@ -43,13 +45,25 @@ class Threshold:
     note : str
         What was really done, in words, fallbacks included.
     share : float
-        The share of normal rows that was allowed to alarm.
+        The share of normal rows that was allowed to alarm; 0 for a budget in incidents.
+    each : float or None
+        For a budget: rows from one false incident to the next that were asked for.
+    tail : Tail or None
+        For a budget: how often normal rows show a peak above a level.
     """
 
     value: float
     rule: ThresholdRule
     note: str
     share: float
+    each: float | None = None
+    tail: Tail | None = None
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Threshold:
+        """Back from ``dataclasses.asdict``."""
+        tail = saved.get("tail")
+        return cls(**{**saved, "tail": None if tail is None else Tail(**tail)})
 
 
 def choose_threshold(

@@ -160,7 +160,7 @@ def test_detect_refuses(here: Plant, kind: str, body: bytes) -> None:
 
 def test_a_verdict_moves_the_alarm_level_and_undo_restores_it(here: Plant) -> None:
     table = plant.values(200, seed=3)
-    table[100:110, 1] += 3.5
+    table[100:110, 1] += 6
     here.send(plant.rows(table))
     here.settle()
     incident = here.client.get(f"{API}/incidents").json()["items"][0]

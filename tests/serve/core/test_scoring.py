@@ -176,7 +176,13 @@ def test_a_model_that_cannot_tell_origins_names_none(
     serve: Start, settings: Settings, model: ALoRa, tmp_path: Path
 ) -> None:
     older = copy.copy(model)
-    older.model_ = dataclasses.replace(model.model_, mechanisms=None)
+    calibration = model.model_.calibration
+    refined = dataclasses.replace(calibration.rule, scoring="refined")
+    older.model_ = dataclasses.replace(
+        model.model_,
+        mechanisms=None,
+        calibration=dataclasses.replace(calibration, rule=refined),
+    )
     file = older.save(tmp_path / "older.alora")
     here = serve(settings.model_copy(update={"models": {"plant": file}}))
     here.send(plant.rows(faulty()[:150]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from alora_ts.errors import DataError
-from alora_ts.scoring.threshold import choose_threshold
+from alora_ts.scoring import choose_level
 from alora_ts.serve.problems import ConflictError
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
@@ -30,8 +30,8 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
     """Choose the alarm level by the model's own rule from recent scores.
 
     Rows of incidents that people called real, or that were worse than low and not called normal,
-    are left out. Low ones that nobody judged stay in: a threshold lets a share of normal rows
-    alarm, and leaving them out would lower it a little more each time. The result lies within
+    are left out. Low ones that nobody judged stay in: a level lets some normal rows alarm, and
+    leaving them out would lower it a little more each time. The result lies within
     ``feedback_limit`` times the model's level, up or down.
     """
     settings = service.settings
@@ -68,11 +68,12 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
             f"{FEWEST}; wait for more"
         )
     own = model.model_.calibration.threshold
-    chosen = choose_threshold(
-        recent.raw[normal] / recent.drift[normal],
-        rule=model.threshold,
-        alarm_share=model.alarm_share,
-        alarms_per_day=model.alarms_per_day,
+    rows = np.flatnonzero(normal)
+    chosen = choose_level(
+        recent.raw[rows] / recent.drift[rows],
+        np.cumsum(np.diff(rows, prepend=rows[0]) > 1),
+        alarms=model.alarm_options(),
+        gap=model.model_.calibration.gap,
         rows_per_day=model.model_.preparation.rows_per_day,
     )
     limit = settings.feedback_limit

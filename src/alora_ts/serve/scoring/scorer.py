@@ -201,7 +201,7 @@ class Scorer:
             self._source.id,
             end=start,
             arrived=0 if active is None else active.at_us,
-            limit=self._model.model_.calibration.drift_memory,
+            limit=self._model.model_.calibration.memory,
         )
 
     def _push(self, block: RowBlock) -> list[Reading]:
