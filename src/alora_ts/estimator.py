@@ -49,7 +49,7 @@ class ALoRa(Parameters):
     window : int
         T, how many rows the network looks at.
     pairs : int or None
-        K, the most pairs of variables to embed; None for all.
+        K, the most pairs of variables to embed; None for all. The paper has 512.
     epochs : int
         Most epochs; early stopping may end sooner.
     epoch_windows : int
@@ -138,7 +138,7 @@ class ALoRa(Parameters):
         self,
         *,
         window: int = 20,
-        pairs: int | None = 512,
+        pairs: int | None = 128,
         epochs: int = 4,
         epoch_windows: int = 1600,
         contamination: float = 0.0,

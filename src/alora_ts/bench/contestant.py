@@ -130,7 +130,7 @@ def alora_preset(preset: str) -> dict[str, Any]:
     Examples
     --------
     >>> alora_preset("cpu")["architecture"]
-    Architecture(padding='circular', input_limit=1000000.0)
+    Architecture(layers=3, padding='circular', input_limit=1000000.0)
     """
     from alora_ts.learning import Training
     from alora_ts.network import Architecture
@@ -141,6 +141,7 @@ def alora_preset(preset: str) -> dict[str, Any]:
     if preset == "default":
         return {}
     chosen: dict[str, Any] = {
+        "pairs": 512,
         "architecture": Architecture.paper(),
         "calibration": CalibrationOptions.paper(),
         "scoring": "paper",

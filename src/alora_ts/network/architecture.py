@@ -39,10 +39,10 @@ class Architecture(Options):
     Examples
     --------
     >>> Architecture.paper()
-    Architecture(padding='circular', input_limit=1000000.0)
+    Architecture(layers=3, padding='circular', input_limit=1000000.0)
     """
 
-    layers: int = 3
+    layers: int = 2
     heads: int = 8
     correlation: Correlation = "spearman"
     embedding: Literal["pairs", "dense"] = "pairs"
@@ -60,9 +60,9 @@ class Architecture(Options):
     @classmethod
     def paper(cls) -> Architecture:
         """The paper's equations: windows padded circularly, values as they are."""
-        return cls(padding="circular", input_limit=1e6)
+        return cls(layers=3, padding="circular", input_limit=1e6)
 
     @classmethod
     def authors(cls) -> Architecture:
         """What the authors' program does where it differs from the paper's equations."""
-        return cls(padding="circular", input_limit=1e6, time_norm=True, positional=True)
+        return cls(layers=3, padding="circular", input_limit=1e6, time_norm=True, positional=True)
