@@ -39,6 +39,27 @@ def test_asd_pickles(tmp_path: Path) -> None:
     assert np.array_equal(dataset.truth().any(axis=1), dataset.label)
 
 
+def test_jumpstarter(tmp_path: Path) -> None:
+    path = tmp_path / "JumpStarter" / "D3" / "service4.npz"
+    path.parent.mkdir(parents=True)
+    values = np.zeros((4, 19))
+    np.savez(path, train=values, test=values, test_label=[0, 1, 1, 0])
+    dataset = load("JumpStarter-D3", tmp_path, "service4")
+    assert dataset.label.tolist() == [False, True, True, False]
+    assert dataset.test.dtype == np.float32
+    assert dataset.interpretation == ()
+    with pytest.raises(DataError, match="no copy of JumpStarter-D2"):
+        load("JumpStarter-D2", tmp_path, "service4")
+    with pytest.raises(DataError, match=r"service5\.npz does not exist"):
+        load("JumpStarter-D3", tmp_path, "service5")
+    np.savez(path, train=values[0], test=values, test_label=[0] * 4)
+    with pytest.raises(DataError, match="train has shape"):
+        load("JumpStarter-D3", tmp_path, "service4")
+    np.savez(path, train=values)
+    with pytest.raises(DataError, match="not an archive of JumpStarter-D3"):
+        load("JumpStarter-D3", tmp_path, "service4")
+
+
 def test_asd_archive(tmp_path: Path) -> None:
     path = tmp_path / "omi-1.npz"
     values = np.zeros((4, 19), np.float32)

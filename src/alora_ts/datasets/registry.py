@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from alora_ts.datasets import asd, hai, msds, psm, smd, swat, telemanom
+from alora_ts.datasets import asd, hai, jumpstarter, msds, psm, smd, swat, telemanom
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.family import Family, Request
 from alora_ts.datasets.own import own_families
@@ -25,6 +25,8 @@ FAMILIES: dict[str, Family] = {
         *hai.FAMILIES.values(),
         msds.FAMILY,
         asd.FAMILY,
+        jumpstarter.D2,
+        jumpstarter.D3,
     )
 }
 
