@@ -217,7 +217,8 @@ def test_culprits_are_ranked_with_direction_and_values() -> None:
     assert abs(first.share - 0.9) < 1e-9
     frame = incidents_frame([incident], kind="polars")
     assert frame.columns == [
-        *("incident", "start", "end", "rows", "score", "severity", "origin", "place"),
+        *("incident", "start", "end", "rows", "score", "severity", "returns", "changed"),
+        *("origin", "place"),
         *("variable", "share", "direction", "value", "expected"),
     ]
     assert frame["origin"].to_list() == [""] * len(incident.culprits)

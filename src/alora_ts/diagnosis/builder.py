@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alora_ts.diagnosis.alarms import LEVELS, Alarms, Levels
 from alora_ts.diagnosis.incident import Incident
+from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.stretch import Alarming, Details, Stretch
 
 __all__ = ["Block", "Details", "IncidentBuilder", "Pushed"]
@@ -38,6 +39,8 @@ class Block:
     segments : ndarray of int, shape (n,), or None
         No incident reaches from one segment into the next. None: warm-up rows, with which every
         segment begins, are enough to tell.
+    shift : ndarray of shape (n,) or None
+        What was taken off each score as usual, in times of the alarm level; None: nothing.
     """
 
     score: NDArray[np.float64]
@@ -46,6 +49,7 @@ class Block:
     details: Callable[[NDArray[np.intp]], Details]
     times: NDArray[Any] | None = None
     segments: NDArray[np.integer] | None = None
+    shift: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -61,6 +65,7 @@ class Block:
             details=lambda rows: details(rows + start),
             times=None if self.times is None else self.times[start:],
             segments=None if self.segments is None else self.segments[start:],
+            shift=None if self.shift is None else self.shift[start:],
         )
 
 
@@ -101,6 +106,8 @@ class IncidentBuilder:
     minimum : int
         Shorter stretches, quiet rows within them included, are no incident.
     levels : Levels
+    returns : callable or None
+        Gives the return period of a raw score.
 
     Attributes
     ----------
@@ -125,8 +132,15 @@ class IncidentBuilder:
     """
 
     def __init__(
-        self, variables: Sequence[str], *, merge: int, minimum: int, levels: Levels = LEVELS
+        self,
+        variables: Sequence[str],
+        *,
+        merge: int,
+        minimum: int,
+        levels: Levels = LEVELS,
+        returns: Callable[[float], ReturnPeriod | None] | None = None,
     ) -> None:
+        self._returns = returns
         self._variables = variables
         self._merge = merge
         self._minimum = minimum
@@ -156,17 +170,18 @@ class IncidentBuilder:
             for start, end in self._runs(rows.rows, at):
                 more = rows.part(start, end)
                 if not self._goes_on(int(more.rows[0]), int(at[start])):
-                    self._close(note)
+                    self._close(note, block)
                 if self.open is None:
-                    self.open = Stretch(self._variables, more)
+                    shift = self._shift_at(int(more.rows[0]), block)
+                    self.open = Stretch(self._variables, more, returns=self._returns, shift=shift)
                 else:
                     self.open.add(more)
                 self._breaks_then = int(at[end - 1])
                 note(self.open)
-        self._rows += len(block)
         self._breaks = int(breaks[-1]) if len(block) else self._breaks
-        if not self._goes_on(self._rows, self._breaks):
-            self._close(note)
+        if not self._goes_on(self._rows + len(block), self._breaks):
+            self._close(note, block)
+        self._rows += len(block)
         return Pushed(alarm, tuple(changed.values()))
 
     def _borders(self, segments: NDArray[np.integer] | None) -> NDArray[np.bool_] | None:
@@ -204,8 +219,16 @@ class IncidentBuilder:
             row - stretch.end <= self._merge and breaks == self._breaks_then
         )
 
-    def _close(self, note: Callable[[Stretch], None]) -> None:
+    def _shift_at(self, row: int, block: Block) -> float:
+        """What was taken off the score of a row of the block, or of the nearest that has one."""
+        if block.shift is None or not len(block):
+            return 0.0
+        return float(block.shift[min(max(row - self._rows, 0), len(block) - 1)])
+
+    def _close(self, note: Callable[[Stretch], None], block: Block) -> None:
         if self.open is not None:
+            # The row that decided it is over, wherever blocks are cut.
+            self.open.ends_at(self._shift_at(self.open.end + self._merge, block))
             self.open.open = False
             note(self.open)
             self.open = None

@@ -191,7 +191,9 @@ def _describe(incident: Incident) -> str:
     )
     return (
         f"{plain_moment(incident.start_time)} to {plain_moment(incident.end_time)}: "
-        f"{incident.severity}, {incident.score:.1f} times the alarm level; {culprits}"
+        f"{'the system has changed, ' if incident.changed else ''}{incident.severity}, "
+        f"{incident.score:.1f} times the alarm level"
+        f"{'' if incident.returns is None else f' (normally {incident.returns})'}; {culprits}"
     )
 
 

@@ -85,6 +85,28 @@ FIELDS: tuple[Field, ...] = (
     Field("score", float, lambda one: one.score),
     Field("severity", str, lambda one: one.severity),
     Field(
+        "returns",
+        dict[str, Any] | None,
+        lambda one: (
+            None
+            if one.returns is None
+            else {**dataclasses.asdict(one.returns), "text": str(one.returns)}
+        ),
+        cell=lambda returns: returns["rows"] if returns else math.nan,
+        fact=lambda returns: Fact("normal operation shows this", returns["text"]),
+    ),
+    Field(
+        "changed",
+        bool | None,
+        lambda one: one.changed or None,
+        cell=bool,
+        fact=lambda _: Fact(
+            "the system has changed",
+            "since then, to what is usual now",
+            "Later rows are judged by the new level; fit the model again.",
+        ),
+    ),
+    Field(
         "origin",
         dict[str, Any] | None,
         lambda one: None if one.origin is None else dataclasses.asdict(one.origin),

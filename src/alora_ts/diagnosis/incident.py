@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from alora_ts.diagnosis.returns import ReturnPeriod
+
 __all__ = ["STANDS_OUT", "Culprit", "Incident", "Origin", "severity_of"]
 
 Direction = Literal["above", "below"]
@@ -83,6 +85,12 @@ class Incident:
     origin : Origin or None
         Where it most likely began, which need not be what deviates most; None where the model
         cannot tell (it was saved before this was learned).
+    returns : ReturnPeriod or None
+        How often normal operation shows a peak as high; None where the model cannot tell.
+    changed : bool
+        Whether the system has changed since: what is usual moved during the incident by more than
+        half the alarm level, because more than half of the rows remembered (1,000 of 2,000 by
+        default) lie there by now. Later rows are judged by the new level; fit again.
     """
 
     start: int
@@ -96,6 +104,8 @@ class Incident:
     severity: Severity
     culprits: tuple[Culprit, ...]
     origin: Origin | None = None
+    returns: ReturnPeriod | None = None
+    changed: bool = False
 
     @property
     def rows(self) -> int:

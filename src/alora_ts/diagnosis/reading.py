@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.shares import shares
 
 __all__ = ["Reading"]
@@ -38,6 +39,10 @@ class Reading:
     locate : callable
         Gives :attr:`localization`. Few rows are ever asked for it, and it takes as long as all
         else that follows the network's pass.
+    returns : ReturnPeriod or None
+        How often normal operation shows a peak as high; None where the model cannot tell.
+    shift : float
+        What was taken off the score as usual, in times of the alarm level.
     """
 
     timestamp: Any
@@ -51,6 +56,8 @@ class Reading:
     warm_up: bool
     variables: tuple[str, ...]
     locate: Callable[[], NDArray[np.float64]] = field(repr=False)
+    returns: ReturnPeriod | None = None
+    shift: float = 0.0
 
     @cached_property
     def localization(self) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis.incident import Culprit, Incident, Origin, severity_of
+from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.shares import shares
 
 __all__ = ["Alarming", "Details", "Stretch"]
 
 _LISTED_SHARE = 0.9
 _LISTED_AT_MOST = 10
+_CHANGE = 0.5
 
 Array = NDArray[np.float64]
 
@@ -106,6 +108,10 @@ class Stretch:
     variables : sequence of str
     first : Alarming
         The rows it begins with.
+    returns : callable or None
+        Gives the return period of a raw score.
+    shift : float
+        What was taken off scores as usual when it began, in times of the alarm level.
 
     Attributes
     ----------
@@ -115,11 +121,23 @@ class Stretch:
         Timestamps of the first and the last alarming row.
     open : bool
         Whether it may still go on.
+    changed : bool
+        Whether what is usual moved during it.
     """
 
-    def __init__(self, variables: Sequence[str], first: Alarming) -> None:
+    def __init__(
+        self,
+        variables: Sequence[str],
+        first: Alarming,
+        *,
+        returns: Callable[[float], ReturnPeriod | None] | None = None,
+        shift: float = 0.0,
+    ) -> None:
         d = first.weighed.shape[1]
         self._variables = variables
+        self._returns = returns
+        self._shift = shift
+        self.changed = False
         self.start = int(first.rows[0])
         self.start_time = first.times[0]
         self.open = True
@@ -155,6 +173,10 @@ class Stretch:
             for kept, now in zip(worst, (outward, more.values, more.expected), strict=True):
                 np.copyto(kept, now[at], where=further)
 
+    def ends_at(self, shift: float) -> None:
+        """Say what is taken off scores now that it is over."""
+        self.changed = shift - self._shift > _CHANGE
+
     def incident(self) -> Incident:
         """The incident it is, or would be if no further row alarmed."""
         return Incident(
@@ -169,6 +191,8 @@ class Stretch:
             severity=severity_of(self._score),
             culprits=self._culprits(),
             origin=self._origin(),
+            returns=None if self._returns is None else self._returns(self._raw),
+            changed=self.changed,
         )
 
     def _culprits(self) -> tuple[Culprit, ...]:

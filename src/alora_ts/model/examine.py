@@ -59,6 +59,8 @@ class Examined:
     error : ndarray of shape (M, d)
     raw, drift : ndarray of shape (M,)
         Raw score, and by how much the threshold stood above its normal height.
+    shift : ndarray of shape (M,)
+        What was taken off each score as usual, in times of the alarm level.
     """
 
     model: FittedModel
@@ -69,6 +71,7 @@ class Examined:
     error: NDArray[np.float64]
     raw: NDArray[np.float64]
     drift: NDArray[np.float64]
+    shift: NDArray[np.float64]
 
     def block(self) -> Block:
         """The caller's rows, for an incident builder."""
@@ -82,6 +85,7 @@ class Examined:
             details=lambda asked: self._details(rows[asked]),
             times=None if stamps is None else stamps[rows],
             segments=self.segments[rows],
+            shift=self.shift[rows],
         )
 
     def localization(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -166,4 +170,6 @@ def examine(
     followed = calibration.level() if level is None else level
     drift = np.ones(len(raw))
     drift[answered:] = followed.follow(raw[answered:], evidence.warm_up[answered:])
-    return Examined(model, prepared, values, segments, evidence, error, raw, drift)
+    shift = np.zeros(len(raw))
+    shift[answered:] = followed.shifts
+    return Examined(model, prepared, values, segments, evidence, error, raw, drift, shift)

@@ -17,6 +17,7 @@ from alora_ts.data.scaling import within
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.builder import IncidentBuilder
 from alora_ts.diagnosis.origins import Mechanisms
+from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
 from alora_ts.model.plausible import refuse_bounds, refuse_misfit
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["DiagnosisOptions", "FittedModel", "Period", "join_segments"]
 
 _MECHANISMS = "mechanisms."
+_DAY = 86_400.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +145,18 @@ class FittedModel:
             self.preparation.variables,
             merge=options.gap(self.window),
             minimum=options.minimum,
+            returns=self.return_period,
         )
+
+    def return_period(self, raw: float) -> ReturnPeriod | None:
+        """How often normal operation shows a raw score as high, drift taken out."""
+        tail = self.calibration.threshold.tail
+        if tail is None:
+            return None
+        rows = tail.return_rows(raw)
+        per_day = self.preparation.rows_per_day
+        seconds = None if per_day is None else rows / per_day * _DAY
+        return ReturnPeriod(rows, seconds, more=rows >= tail.longest)
 
     def describe(self) -> dict[str, Any]:
         """Everything but the tensors and the parameters, in a form JSON can hold."""

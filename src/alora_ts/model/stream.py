@@ -217,6 +217,8 @@ class Stream:
             warm_up=early,
             variables=model.preparation.variables,
             locate=partial(_locate, model, remembered, kept),
+            returns=model.return_period(raw / drift),
+            shift=self._level.last_shift,
         )
 
     def _tick(self, stamp: np.datetime64 | float | None) -> None:

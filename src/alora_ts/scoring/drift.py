@@ -63,6 +63,9 @@ class Level:
 
     def restart(self) -> None:
         """Forget the rows seen."""
+        # Nothing is ever taken off: this one multiplies.
+        self.last_shift = 0.0
+        self.shifts = np.empty(0)
         spread = np.linspace(0, 1, self._memory + 2)[1:-1]
         known = np.linspace(0, 1, len(self._normal))
         filled = np.interp(spread, known, self._normal)
@@ -103,6 +106,7 @@ class Level:
         Warm-up rows get a factor too, but do not enter the memory.
         """
         factors = np.ones(len(scores))
+        self.shifts = np.zeros(len(scores))
         if self._memory == 0:
             return factors
         for at, (score, early) in enumerate(zip(scores.tolist(), warm_up.tolist(), strict=True)):

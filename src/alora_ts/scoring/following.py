@@ -51,6 +51,13 @@ class Following:
     gap : int
         Rows above the level with at most so many others between them are one cluster.
 
+    Attributes
+    ----------
+    last_shift : float
+        What was taken off the last row, in times of the level.
+    shifts : ndarray of shape (N,)
+        The same of each row last given to :meth:`follow`.
+
     Examples
     --------
     >>> usual = Following((1.0, 2.0, 3.0), memory=50, level=10.0, each=None, gap=5)
@@ -83,6 +90,8 @@ class Following:
         self._peak = 0.0
         self._clusters: deque[tuple[int, float]] = deque()
         self._storm = 1.0
+        self.last_shift = 0.0
+        self.shifts = np.empty(0)
 
     @property
     def shift(self) -> float:
@@ -97,7 +106,9 @@ class Following:
 
         Warm-up rows (``early``) are judged like the others and remembered by no one.
         """
-        own = max(raw - self.shift, _LEAST_PART * raw)
+        shift = self.shift
+        self.last_shift = shift / self._level
+        own = max(raw - shift, _LEAST_PART * raw)
         if not early:
             self._storm_of(own / self._level)
             self._remember(raw)
@@ -107,8 +118,13 @@ class Following:
         self, scores: NDArray[np.floating], warm_up: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """:meth:`step` of each row, (N,)."""
+        parts = np.empty(len(scores))
+        self.shifts = np.empty(len(scores))
         rows = zip(scores.tolist(), warm_up.tolist(), strict=True)
-        return np.fromiter((self.step(raw, early) for raw, early in rows), np.float64, len(scores))
+        for at, (raw, early) in enumerate(rows):
+            parts[at] = self.step(raw, early)
+            self.shifts[at] = self.last_shift
+        return parts
 
     def _storm_of(self, score: float) -> None:
         """Note a row in its cluster; a cluster that begins learns how bad the last ones were."""

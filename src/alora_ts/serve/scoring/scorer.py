@@ -231,6 +231,7 @@ class Scorer:
                     block.times, block.values[:, self._columns], expected, localization
                 ),
                 times=block.times,
+                shift=np.array([reading.shift for reading in readings]),
             )
         )
         for stretch in pushed.changed:
