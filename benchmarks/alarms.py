@@ -1,4 +1,4 @@
-"""Incidents on SMD, ASD, JumpStarter D2 and D3 and MSL: makes the numbers of docs/quality-alarms.md.
+"""Incidents on SMD, ASD, JumpStarter D2, D3 and MSL: makes docs/quality-alarms.md.
 
 Every run (family, entity, seed, method) is a line of a file of results; a finished one is never
 repeated, so that the whole can be interrupted and started again.
@@ -36,7 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "refined": {"scoring": "refined"},
     "large": {"pairs": 512, "architecture": Architecture(layers=3)},
-    # The default of release 0.1: a share of rows that may alarm, counted on the same held-back rows.
+    # The default of release 0.1, but for the held-back rows: a share of rows that may alarm.
     "before": {
         "scoring": "refined",
         "pairs": 512,
@@ -127,7 +127,8 @@ def table(results: Path) -> None:
         print(f"\n### {family}\n")
         print(
             "| | P / R / F1, label-free | F1, best level | false per 1,000 normal rows "
-            "| normal rows in incidents | found at 1 / 0.2 per 1,000 | AUC-PR | VUS-PR | fit, CPU s |"
+            "| normal rows in incidents | found at 1 / 0.2 per 1,000 | AUC-PR | VUS-PR "
+            "| fit, CPU s |"
         )
         print("|---|---|---|---|---|---|---|---|---|")
         for method in dict.fromkeys(one["method"] for one in own):
