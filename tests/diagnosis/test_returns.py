@@ -50,6 +50,7 @@ def test_a_lasting_change_is_told_wherever_blocks_are_cut(cut: int) -> None:
     assert incident.changed
     said = facts(describe(incident))
     assert said[0].label == "the system has changed"
+    assert said[0].text == "since 2: flow above by 0"
 
 
 def test_an_incident_during_which_nothing_moved_is_no_change() -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from alora_ts.data import Gap, PreparationReport, Table
 from alora_ts.diagnosis.fields import describe, incidents_frame, plain_moment
 from alora_ts.diagnosis.incident import Incident, severity_of
+from alora_ts.diagnosis.repeats import WITHIN, Recurring, find_repeats
 from alora_ts.diagnosis.shares import shares
 
 if TYPE_CHECKING:
@@ -91,8 +92,12 @@ class Diagnosis:
         if not self.incidents:
             return f"{len(self):,} rows, no incident"
         lines = [f"{len(self):,} rows, {len(self.incidents)} incident(s)"]
-        lines += [_describe(incident) for incident in self.incidents]
+        lines += [_describe(group) for group in self.recurring()]
         return "\n".join(lines)
+
+    def recurring(self, *, within: int = WITHIN) -> tuple[Recurring, ...]:
+        """Incidents of the same pattern put together, see :mod:`alora_ts.diagnosis.repeats`."""
+        return find_repeats(self.incidents, within=within)
 
     def to_frame(self, *, variables: bool = False) -> Any:
         """One row for each row diagnosed, in the kind of table that was given.
@@ -184,16 +189,21 @@ class Diagnosis:
         return render_report(self, path, title=title)
 
 
-def _describe(incident: Incident) -> str:
+def _describe(group: Recurring) -> str:
+    """The worst of a pattern, and how often it came."""
+    incident = group.worst
+    first, last = group.incidents[0], group.incidents[-1]
+    again = f"; {group.count} times until {plain_moment(last.end_time)}" if group.count > 1 else ""
     culprits = ", ".join(
         f"{culprit.variable} {culprit.share:.0%} {culprit.direction}"
         for culprit in incident.culprits[:3]
     )
     return (
-        f"{plain_moment(incident.start_time)} to {plain_moment(incident.end_time)}: "
+        f"{plain_moment(first.start_time)} to {plain_moment(first.end_time)}: "
         f"{'the system has changed, ' if incident.changed else ''}{incident.severity}, "
         f"{incident.score:.1f} times the alarm level"
-        f"{'' if incident.returns is None else f' (normally {incident.returns})'}; {culprits}"
+        f"{'' if incident.returns is None else f' (normally {incident.returns})'}; "
+        f"{culprits}{again}"
     )
 
 

@@ -21,6 +21,9 @@ from alora_ts.diagnosis.incident import STANDS_OUT, Incident
 __all__ = ["FIELDS", "Fact", "Field", "describe", "facts", "incidents_frame", "plain_moment"]
 
 
+_TOLD = 3
+
+
 @dataclass(frozen=True)
 class Fact:
     """One thing to tell people about an incident.
@@ -77,6 +80,15 @@ def _origin_fact(origin: Mapping[str, Any]) -> Fact:
     return Fact("likely origin", f"{origin['variable']} ({round(100 * share)} %)", note)
 
 
+def _change(incident: Incident) -> str:
+    """Since when, which signals, how much."""
+    signals = ", ".join(
+        f"{one.variable} {one.direction} by {abs(one.value - one.expected):.3g}"
+        for one in incident.culprits[:_TOLD]
+    )
+    return f"since {plain_moment(incident.start_time)}: {signals}"
+
+
 FIELDS: tuple[Field, ...] = (
     Field("start", str | float, lambda one: one.start_time, moment=True),
     Field("end", str | float, lambda one: one.end_time, moment=True),
@@ -97,13 +109,13 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "changed",
-        bool | None,
-        lambda one: one.changed or None,
-        cell=bool,
-        fact=lambda _: Fact(
+        str | None,
+        lambda one: _change(one) if one.changed else None,
+        cell=lambda text: text or "",
+        fact=lambda text: Fact(
             "the system has changed",
-            "since then, to what is usual now",
-            "Later rows are judged by the new level; fit the model again.",
+            text,
+            "Later rows are judged by what is usual now; fit the model again.",
         ),
     ),
     Field(
