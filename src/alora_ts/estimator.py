@@ -6,6 +6,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -13,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.artifact import Artifact, read_artifact, write_artifact
-from alora_ts.data import Table, as_table
+from alora_ts.data import Table
+from alora_ts.data.form import FileForm
+from alora_ts.data.frames import Choices
 from alora_ts.data.options import PreparationOptions
+from alora_ts.data.table import read_table
 from alora_ts.diagnosis import Diagnosis
-from alora_ts.errors import ArtifactError, NotFittedError
+from alora_ts.errors import AloraError, ArtifactError, NotFittedError
 from alora_ts.fast.threads import choose_threads, use_threads
 from alora_ts.learning import Callback, Training
 from alora_ts.model.chunks import ScoredChunk, score_chunks
@@ -196,6 +200,8 @@ class ALoRa(Parameters):
         time: str | None = None,
         columns: Iterable[str] | None = None,
         ignore: Iterable[str] = (),
+        label: str | None = None,
+        form: FileForm | None = None,
         segments: NDArray[np.integer] | None = None,
         callbacks: Sequence[Callback] = (),
         initial: ALoRa | None = None,
@@ -212,8 +218,9 @@ class ALoRa(Parameters):
             Ignored; scikit-learn's tools pass it.
         validation : array, frame or path, optional
             Rows to hold back for early stopping and the alarm level, instead of blocks of X.
-        time, columns, ignore
-            Which columns are what, see :func:`alora_ts.data.as_table`.
+        time, columns, ignore, label, form
+            Which columns are what and how text is read, see :func:`alora_ts.data.as_table`. The
+            model remembers it and reads later files the same way.
         segments : ndarray of int, shape (N,), optional
             Rows of different segments never share a window (batches, runs, channels).
         callbacks : sequence of Callback
@@ -229,10 +236,9 @@ class ALoRa(Parameters):
             Itself, fitted.
         """
         names = None if columns is None else list(columns)
-        table = _read(X, time=time, columns=names, ignore=ignore)
-        more = None
-        if validation is not None:
-            more = _read(validation, time=time, columns=names, ignore=ignore)
+        choices = Choices.of(time, names, ignore, label=label, form=form)
+        table = read_table(X, choices)
+        more = None if validation is None else read_table(validation, choices)
         with use_threads(choose_threads(self.threads)), reporting(progress) as report:
             self.model_ = fit_model(
                 table,
@@ -299,6 +305,10 @@ class ALoRa(Parameters):
         *,
         rows: int = 65_536,
         time: str | None = None,
+        label: str | None = None,
+        ignore: Iterable[str] = (),
+        form: FileForm | None = None,
+        near: bool = False,
         progress: Progress = None,
     ) -> Iterator[ScoredChunk]:
         """Score files larger than memory, a chunk of rows at a time.
@@ -309,8 +319,9 @@ class ALoRa(Parameters):
             CSV or Parquet, a folder or a glob, rows in the order of time.
         rows : int
             How many rows to read at once.
-        time : str, optional
-            The time column, where it has another name than in training.
+        time, label, ignore, form, near
+            How the files are read, see :meth:`alora_ts.data.Preparation.read`; by default as the
+            training data were.
         progress : bool, callable or None
             None shows a bar on a terminal.
 
@@ -322,7 +333,10 @@ class ALoRa(Parameters):
         """
         model = self._fitted()
         with use_threads(choose_threads(self.threads)):
-            yield from score_chunks(model, source, rows=rows, time=time, progress=progress)
+            choices = model.preparation.choices(
+                time=time, label=label, ignore=ignore, form=form, near=near
+            )
+            yield from score_chunks(model, source, rows=rows, choices=choices, progress=progress)
 
     def score_variables(
         self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None
@@ -331,7 +345,12 @@ class ALoRa(Parameters):
         return self.diagnose(X, segments=segments, progress=progress).localization
 
     def diagnose(
-        self, X: Any, *, segments: NDArray[np.integer] | None = None, progress: Progress = None
+        self,
+        X: Any,
+        *,
+        label: str | None = None,
+        segments: NDArray[np.integer] | None = None,
+        progress: Progress = None,
     ) -> Diagnosis:
         """Score every row, find the incidents and name their culprits.
 
@@ -339,6 +358,9 @@ class ALoRa(Parameters):
         ----------
         X : array, frame or path
             Rows with the variables of the training data.
+        label : str, optional
+            The column that says which rows were anomalous, where it is not that of the training
+            data: drawn in plots and reports, and used by :meth:`Diagnosis.evaluate`.
         segments : ndarray of int, shape (N,), optional
             Rows of different segments never share a window.
         progress : bool, callable or None
@@ -348,9 +370,45 @@ class ALoRa(Parameters):
         -------
         Diagnosis
         """
-        model, table = self._fitted(), self._table(X)
+        model, table = self._fitted(), self._table(X, label=label)
         with use_threads(choose_threads(self.threads)), reporting(progress) as report:
             return diagnose(model, table, segments=segments, report=report)
+
+    def adjust(self, **values: Any) -> Self:
+        """Change what acts after the fit, without fitting again.
+
+        Parameters
+        ----------
+        **values
+            ``merge``, ``minimum``, ``localization``, ``localization_top``,
+            ``localization_memory`` or ``drift_memory``.
+
+        Returns
+        -------
+        ALoRa
+            Itself.
+
+        Raises
+        ------
+        AloraError
+            For any other parameter: it needs a fit.
+        """
+        model = self._fitted()
+        after = [*(field.name for field in dataclasses.fields(DiagnosisOptions)), "drift_memory"]
+        for name in values:
+            if name not in after:
+                raise AloraError(
+                    f"{name!r} acts while fitting; fit again with it (without fitting again one "
+                    f"can change {', '.join(after)})"
+                )
+        self.set_params(**values)
+        self.fit_options()  # refuses values that make no sense
+        self.model_ = dataclasses.replace(
+            model,
+            options=self._options(DiagnosisOptions),
+            calibration=dataclasses.replace(model.calibration, drift_memory=self.drift_memory),
+        )
+        return self
 
     def stream(self) -> Stream:
         """A stream that takes rows one by one and answers each with a Reading."""
@@ -397,13 +455,20 @@ class ALoRa(Parameters):
             ) from error
         return estimator
 
+    def _repr_html_(self) -> str:
+        from alora_ts.report.notebook import model_html
+
+        if not hasattr(self, "model_"):
+            return f"<code>{escape(repr(self))}</code>"
+        return model_html(repr(self), self.model_)
+
     def _fitted(self) -> FittedModel:
         if not hasattr(self, "model_"):
             raise NotFittedError("this ALoRa is not fitted yet; call fit or load a model first")
         return self.model_
 
-    def _table(self, X: Any) -> Table:
-        return X if isinstance(X, Table) else self._fitted().preparation.read(X)
+    def _table(self, X: Any, *, label: str | None = None) -> Table:
+        return self._fitted().preparation.read(X, label=label)
 
     def _options(self, kind: type[_Options]) -> _Options:
         """The options of one kind, each from the parameter of the same name."""
@@ -430,11 +495,3 @@ def load(path: str | os.PathLike[str]) -> ALoRa:
     (5,)
     """
     return ALoRa.load(path)
-
-
-def _read(
-    source: Any, *, time: str | None, columns: list[str] | None, ignore: Iterable[str]
-) -> Table:
-    if isinstance(source, Table):
-        return source
-    return as_table(source, time=time, columns=columns, ignore=ignore)

@@ -1,17 +1,20 @@
 """Progress of long work, shown to people and silent elsewhere.
 
-Library code never prints. It takes ``progress``: ``None`` (show a bar when standard error is a
-terminal), ``True``, ``False``, or a callback that receives :class:`Step` objects.
+Library code never prints. It takes ``progress``: ``None`` (show a bar on a terminal or in a
+notebook), ``True``, ``False``, or a callback that receives :class:`Step` objects.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
+from typing import Any
 
-__all__ = ["Progress", "Report", "Step", "reporting"]
+__all__ = ["Progress", "Report", "Step", "in_notebook", "reporting"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Step:
     total: int
     facts: dict[str, float] = field(default_factory=dict)
 
+
+_SHOWN_EVERY = 0.2  # seconds: a notebook's page need not move faster
 
 Report = Callable[[Step], None]
 Progress = bool | Report | None
@@ -63,10 +68,11 @@ def reporting(progress: Progress) -> Iterator[Report]:
     if callable(progress):
         yield progress
         return
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    notebook = in_notebook()
+    if progress is False or (progress is None and not notebook and not sys.stderr.isatty()):
         yield lambda _: None
         return
-    with _bars() as report:
+    with _notebook_bars() if notebook else _bars() as report:
         yield report
 
 
@@ -102,3 +108,43 @@ def _bars() -> Iterator[Report]:
             bars.update(known[step.task], completed=step.done, total=step.total, facts=facts)
 
         yield report
+
+
+def in_notebook() -> bool:
+    """Whether this code runs in the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and "ipykernel" in type(shell).__module__
+
+
+@contextmanager
+def _notebook_bars() -> Iterator[Report]:
+    """Bars in a notebook's output, gone when the work is done; rich would need ipywidgets."""
+    from IPython import display as page
+
+    html: Any = page.HTML
+    shown: Any = page.display(html(""), display_id=True)  # type: ignore[no-untyped-call]
+    known: dict[str, Step] = {}
+    last = 0.0
+
+    def report(step: Step) -> None:
+        nonlocal last
+        known[step.task] = step
+        now = time.monotonic()
+        if now - last >= _SHOWN_EVERY:
+            last = now
+            shown.update(html("".join(map(_bar, known.values()))))
+
+    try:
+        yield report
+    finally:
+        shown.update(html(""))
+
+
+def _bar(step: Step) -> str:
+    facts = "  ".join(f"{name} {value:.4g}" for name, value in step.facts.items())
+    return (
+        f'<div style="font-size:13px">{escape(step.task)} <progress max="{step.total}" '
+        f'value="{step.done}" style="width:20em"></progress> {step.done:,}/{step.total:,} '
+        f"{escape(facts)}</div>"
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -63,7 +65,7 @@ def test_validation_and_target_alarms_reach_the_estimator(made: Path, tmp_path: 
 def test_detect_names_the_culprit(made: Path) -> None:
     outcome = invoke("detect", made / "plant.alora", made / "today.csv")
     assert outcome.code == 0, outcome.err
-    assert "incident(s)" in outcome.out
+    assert "1 incident (high)" in outcome.out
     assert "flow" in outcome.out
     assert "above" in outcome.out
 
@@ -105,7 +107,7 @@ def test_chunks_report_the_incidents_of_one_pass(made: Path, tmp_path: Path) -> 
     assert invoke(*common, "--incidents", whole, "-q").code == 3
     chunked = invoke(*common, "--chunk-rows", "30", "-o", out, "--incidents", parts)
     assert chunked.code == 3, chunked.err
-    assert "incident(s)" in chunked.out
+    assert "1 incident (high)" in chunked.out
     one, other = pl.read_csv(whole), pl.read_csv(parts)
     assert one.columns == other.columns
     for name in one.columns:
@@ -202,3 +204,63 @@ def test_data_lists_describes_and_refuses(tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert invoke("--version").out == f"alora-ts {alora_ts.__version__}\n"
+
+
+def test_incidents_come_worst_first_and_can_be_limited(made: Path, tmp_path: Path) -> None:
+    frame = faulty(900)
+    at = np.arange(900)
+    sizes = {200: 1.2, 400: 40.0, 600: 4.0}
+    moved = sum(size * ((at >= row) & (at < row + 6)) for row, size in sizes.items())
+    frame.with_columns(heat=frame["heat"] + moved).write_csv(tmp_path / "t.csv")
+    call = ("detect", made / "plant.alora", tmp_path / "t.csv")
+    out = tmp_path / "i.json"
+
+    def count() -> int:
+        return len({row["incident"] for row in json.loads(out.read_text())})
+
+    every = invoke(*call, "--incidents", out)
+    assert every.code == 0, every.err
+    severities = re.findall(r"│ (high|medium|low) +│", every.out)
+    assert len(severities) > 1
+    assert severities == sorted(severities, key=["high", "medium", "low"].index)
+    assert re.search(r"\d+ incidents \(\d+ high", every.out)
+    whole = count()
+    high = invoke(*call, "--incidents", out, "--min-severity", "high")
+    assert set(re.findall(r"│ (high|medium|low) +│", high.out)) == {"high"}
+    assert count() < whole
+    refused = invoke(*call, "--min-severity", "hihg")
+    assert refused.code == 1
+    assert "did you mean 'high'" in refused.err
+    merged = invoke(*call, "--incidents", out, "--merge", "500", "-q")
+    assert merged.code == 0, merged.err
+    assert count() < whole
+    invoke(*call, "--incidents", out, "--minimum", "900", "-q")
+    assert count() == 0
+
+
+def test_every_parameter_can_be_set(made: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.alora"
+    call = ("fit", made / "normal.csv", "-o", model, *QUICK, "-q")
+    settings = ("heads=2", "drift_memory=0", "preparation.gap=120", "pairs=none", "causal=true")
+    outcome = invoke(*call, *(part for one in settings for part in ("--set", one)))
+    assert outcome.code == 0, outcome.err
+    fitted = alora_ts.load(model)
+    assert fitted.architecture.heads == 2
+    assert fitted.architecture.causal
+    assert (fitted.drift_memory, fitted.preparation.gap, fitted.pairs) == (0, 120.0, None)
+    for wrong, said in (
+        ("drift_memry=0", "did you mean 'drift_memory'"),
+        ("heads", "write a name and a value"),
+        ("heads=many", "give a number"),
+        ("causal=perhaps", "true or false"),
+    ):
+        refused = invoke(*call, "--set", wrong)
+        assert refused.code == 1
+        assert said in refused.err
+    detect = ("detect", model, made / "today.csv", "-q")
+    assert invoke(*detect, "--set", "minimum=3", "--set", "drift_memory=100").code == 0
+    again = invoke(*detect, "--set", "heads=4")
+    assert again.code == 1
+    assert "fit again with it" in again.err
+    history = ("backtest", made / "normal.csv", *QUICK, "--set", "heads=2", "-q")
+    assert invoke(*history, "--like", model).code == 0

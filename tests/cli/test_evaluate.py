@@ -106,3 +106,23 @@ def test_wrong_values_are_placed(tmp_path: Path) -> None:
 def test_a_picture_of_unknown_kind_is_refused(scores: Path) -> None:
     message = failing(scores, "--label", "truth", "--plot", scores.with_name("out.bmp"))
     assert "must end in .pdf, .png, .svg" in message
+
+
+def test_the_alarms_of_the_same_file_are_no_truth(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    score = np.exp(rng.normal(size=300) - 1)
+    alarm = score > 1
+    path = tmp_path / "scores.csv"
+    pl.DataFrame({"score": score, "is_anomaly": alarm, "copy": alarm}).write_csv(path)
+    for name in ("is_anomaly", "copy"):
+        assert "holds the alarms of this file" in failing(path, "--label", name)
+    # A level that closes alarms later, and warm-up rows that never alarm, are still its own.
+    late, early = alarm.copy(), np.arange(300) < 20
+    late[1:] |= alarm[:-1]
+    table = pl.DataFrame({"score": score, "is_anomaly": late & ~early, "warm_up": early})
+    table.write_csv(path)
+    assert "holds the alarms of this file" in failing(path, "--label", "is_anomaly")
+    # A truth that happens to bear that name is one.
+    truth = np.repeat([0, 1, 0], [100, 50, 150])
+    pl.DataFrame({"score": score, "is_anomaly": truth}).write_csv(path)
+    assert "1 events" in run(path, "--label", "is_anomaly")

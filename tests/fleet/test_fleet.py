@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from alora_ts.data import FileForm
 from alora_ts.errors import AloraError, ArtifactError, DataError, NotFittedError
 from alora_ts.fleet import Fleet, LocalEngine
 from alora_ts.grouped import GroupedALoRa
@@ -227,3 +228,28 @@ def test_every_kind_of_trouble_stays_with_its_machine(tmp_path: Path) -> None:
     fleet.fit(source, output=tmp_path / "out", progress=False)
     assert (fleet.tally_.done, fleet.tally_.failed) == (1, 4)
     assert all("/" not in reason for reason in fleet.tally_.reasons.values())
+
+
+def test_a_fleet_of_files_as_others_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alora_ts.data.csv_blocks.BLOCK_BYTES", 2_000)
+    monkeypatch.setattr("alora_ts.fleet.staging._SPILL_CELLS", 200)
+    frames = [machine(at).with_columns(host=pl.lit(f"m{at}"), truth=pl.lit(0)) for at in (0, 1)]
+    table = pl.concat(frames).with_columns(time=pl.col("time").dt.strftime("%d/%m/%Y %H:%M"))
+    text = table.write_csv(separator=";").replace(".", ",")
+    lines = text.splitlines()
+    lines[100] = lines[100].replace(lines[100].split(";")[1], "void")
+    (tmp_path / "all.csv").write_text("\n".join(lines) + "\n")
+    form = FileForm(time_format="%d/%m/%Y %H:%M", na=("void",))
+    fleet = Fleet(quick(), engine=LocalEngine(workers=1))
+    fleet.fit(tmp_path / "all.csv", group="host", output=tmp_path / "fleet", label="truth",
+              form=form, progress=False)  # fmt: skip
+    assert fleet.tally_.done == 2
+    fitted = fleet.model("m0").model_.preparation
+    assert fitted.variables == ("load", "heat", "flow")
+    assert fitted.fitted.label == "truth"
+    assert fitted.step == 60
+    again = Fleet.load(tmp_path / "fleet", engine=LocalEngine(workers=1))
+    view = again.diagnose(tmp_path / "all.csv", group="host", progress=False)
+    assert {each.name for each in view.entities} == {"m0", "m1"}

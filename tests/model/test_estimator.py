@@ -244,14 +244,22 @@ def test_the_same_table_comes_out_as_went_in(kind: str) -> None:
     np.testing.assert_allclose(np.asarray(out["score"]), model.score(plant(100, seed=1)), rtol=1e-5)
 
 
-def test_reordered_columns_are_accepted_and_others_refused() -> None:
+def test_reordered_and_more_columns_are_accepted_and_fewer_refused() -> None:
     frame = pl.DataFrame(plant(600), schema=list("abcde"))
     model = ALoRa(**QUICK).fit(frame)
     np.testing.assert_array_equal(model.score(frame), model.score(frame.select(list("ecabd"))))
     with pytest.raises(DataError, match="missing"):
         model.score(frame.drop("c"))
-    with pytest.raises(DataError, match="extra"):
-        model.score(frame.with_columns(z=pl.lit(1.0)))
+    more = model.diagnose(frame.with_columns(z=pl.lit(1.0)))
+    assert "left out: z (not in training)" in str(more.preparation)
+    np.testing.assert_array_equal(more.score, model.diagnose(frame).score)
+
+
+def test_a_column_of_an_array_without_a_value_is_left_out() -> None:
+    x = np.column_stack([plant(600), np.full(600, np.nan)])
+    model = ALoRa(**QUICK).fit(x)
+    assert model.model_.preparation.variables == ("x0", "x1", "x2", "x3", "x4")
+    np.testing.assert_array_equal(model.score(x), model.score(x[:, :5]))
 
 
 def test_segments_keep_windows_apart(model: ALoRa) -> None:
@@ -306,8 +314,8 @@ def test_bad_input_is_refused_in_words(model: ALoRa, tmp_path: Path) -> None:
         ALoRa().fit(plant(15))
     with pytest.raises(DataError, match="inf is not a usable value"):
         ALoRa(**QUICK).fit(np.r_[plant(100), [[np.inf] * 5]])
-    with pytest.raises(DataError, match="no value at all"):
-        ALoRa(**QUICK).fit(np.column_stack([plant(100), np.full(100, np.nan)]))
+    with pytest.raises(DataError, match="no column holds any value"):
+        ALoRa(**QUICK).fit(np.full((100, 2), np.nan))
     with pytest.raises(DataError, match="variables where the training data"):
         model.score(np.zeros((30, 4)))
     with pytest.raises(AloraError, match="window=1 is too small"):

@@ -75,7 +75,8 @@ def test_the_page_is_well_formed_and_needs_nothing_from_outside(plant_page):
 
 def test_the_page_says_what_happened(plant_page):
     assert "<title>Water &lt;works&gt;</title>" in plant_page
-    assert "6 incidents; the worst began at 2026-01-09 " in plant_page
+    assert "6 incidents (" in plant_page
+    assert "; the worst began at 2026-01-09 " in plant_page
     assert plant_page.count('class="card incident"') == 6
     for heading in (
         "Timeline",

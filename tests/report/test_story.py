@@ -62,7 +62,8 @@ def test_several_incidents_tell_the_worst():
     values[100:103, 2] = 30.0
     found = diagnosis_of(values, expected)
     said = summary(found, tell(found), Clock.of(found))
-    assert said == "2 incidents; the worst began at row 100 in x2, 100 times the alarm level."
+    assert said.startswith("2 incidents (1 high, 1 medium); the worst began at row 100 in x2, ")
+    assert said.endswith("100 times the alarm level.")
 
 
 def test_no_incident_says_how_near_it_was():
@@ -71,7 +72,10 @@ def test_no_incident_says_how_near_it_was():
     said = summary(found, (), Clock.of(found))
     assert said.startswith("No incident: the score stayed below the alarm level throughout")
     alone = diagnosis_of(np.zeros((2, 1)), np.zeros((2, 1)), warm_up=np.ones(2, dtype=np.bool_))
-    assert summary(alone, (), Clock.of(alone)) == "No incident: all rows belong to the warm-up."
+    assert (
+        summary(alone, (), Clock.of(alone))
+        == "Nothing could be judged: all rows belong to the warm-up."
+    )
 
 
 def test_an_incident_that_fills_everything_is_described():

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 
 import numpy as np
+import polars as pl
 import pytest
 
 from alora_ts import ALoRa, Architecture, PreparationOptions
@@ -126,3 +128,38 @@ def test_a_bad_row_among_many_leaves_the_stream_as_it_was(model: ALoRa) -> None:
     scores = [[r.score for r in each.push_many(rows[15:])] for each in (one, other)]
     np.testing.assert_array_equal(*scores)
     assert one.push_many([]) == []
+
+
+@pytest.mark.parametrize("pushed", [0, 3, 40])
+def test_a_stream_is_resumed_elsewhere(model: ALoRa, pushed: int) -> None:
+    times = np.datetime64("2026-01-01", "us") + np.arange(60) * np.timedelta64(60, "s")
+    rows = wavy_rows(60, 4).astype(np.float64)
+    rows[pushed + 1, 2] = np.nan  # takes its last value, which is part of the state
+    rows[45:50] += 9
+    stream = model.stream()
+    stream.push_many(rows[:pushed], times=times[:pushed])
+    kept = pickle.dumps(stream.state())
+    resumed = model.stream().resume(pickle.loads(kept))
+    for row, time in zip(rows[pushed:], times[pushed:], strict=True):
+        ours, theirs = resumed.push(row, time=time), stream.push(row, time=time)
+        assert ours.score == theirs.score
+        assert ours.alarm == theirs.alarm
+        assert ours.warm_up == theirs.warm_up
+        np.testing.assert_array_equal(ours.localization, theirs.localization)
+    with pytest.raises(DataError, match="push rows in order of time"):
+        model.stream().resume(stream.state()).push(rows[0], time=times[0])
+    other = ALoRa(window=5, epochs=1, epoch_windows=32).fit(wavy_rows(100, 4), progress=False)
+    with pytest.raises(DataError, match="state of another model"):
+        other.stream().resume(stream.state())
+
+
+def test_numbers_since_1970_have_the_unit_of_training() -> None:
+    rows = wavy_rows(200, 2)
+    stamps = 1_768_435_200_000 + 60_000 * np.arange(200)
+    frame = pl.DataFrame({"ts": stamps, "a": rows[:, 0], "b": rows[:, 1]})
+    model = ALoRa(window=4, epochs=1, epoch_windows=32).fit(frame, progress=False)
+    stream = model.stream()
+    seen = [stream.push(row, time=int(time)) for time, *row in frame.iter_rows()]
+    assert sum(reading.warm_up for reading in seen) == 3  # no gap between minutes
+    late = stream.push(rows[0], time=1_768_435_200_000 + 60_000 * 5_000)
+    assert late.warm_up

@@ -5,12 +5,17 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from alora_ts.data.report import tell_moment
+from alora_ts.markup import boxed, html_table
 from alora_ts.report.moments import number
+from alora_ts.report.notebook import incident_list, timeline
 
 if TYPE_CHECKING:
     from alora_ts.backtest.result import Backtest
 
-__all__ = ["backtest_section"]
+__all__ = ["backtest_html", "backtest_section"]
+
+_ROUNDS = 10
 
 
 def backtest_section(found: Backtest) -> str:
@@ -55,3 +60,27 @@ def moment(time: object) -> str:
     ('2026-01-09 10:20:00', '7')
     """
     return str(time).removesuffix(".000000").replace("T", " ")
+
+
+def backtest_html(found: Backtest) -> str:
+    """The rates, the models in service, and the diagnosis of all rows."""
+    rows = [
+        [
+            tell_moment(one.fitted_at),
+            f"{one.train_end - one.train_start:,}",
+            f"{one.rows:,}",
+            f"{one.alarming_rows:,}",
+            f"{one.incidents:,}",
+        ]
+        for one in found.rounds[:_ROUNDS]
+    ]
+    heads = ["in service from", "learned from rows", "scored", "alarming", "incidents"]
+    rest = len(found.rounds) - _ROUNDS
+    more = f"<p>and {rest:,} more fits</p>" if rest > 0 else ""
+    return boxed(
+        f"<p><b>Backtest</b> {escape(str(found))}</p>",
+        timeline(found.diagnosis),
+        html_table(heads, rows, numbers=(1, 2, 3, 4)),
+        more,
+        incident_list(found.incidents),
+    )

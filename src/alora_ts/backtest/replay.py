@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from alora_ts.backtest.result import Backtest, Round
 from alora_ts.backtest.rounds import Plan, Span, plan_rounds
 from alora_ts.data import Table, as_table
+from alora_ts.data.form import FileForm
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.diagnosis.builder import IncidentBuilder, Pushed
 from alora_ts.errors import DataError
 from alora_ts.estimator import ALoRa
 from alora_ts.fast.threads import choose_threads, use_threads
 from alora_ts.model.diagnose import diagnose_part
+from alora_ts.model.health import check_diagnosis
 from alora_ts.progress import Progress, Step, reporting
 
 __all__ = ["backtest"]
@@ -36,6 +38,8 @@ def backtest(
     time: str | None = None,
     columns: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
+    label: str | None = None,
+    form: FileForm | None = None,
     progress: Progress = None,
 ) -> Backtest:
     """Replay history: what would have alarmed, how often, and with which culprits.
@@ -55,8 +59,8 @@ def backtest(
         Rows or duration from one fit to the next; None fits once.
     history : int, str or None
         Rows or duration that a fit learns from; None is everything so far.
-    time, columns, ignore
-        Which columns are what, see :func:`alora_ts.data.as_table`.
+    time, columns, ignore, label, form
+        Which columns are what and how text is read, see :func:`alora_ts.data.as_table`.
     progress : bool, callable or None
         None shows bars on a terminal.
 
@@ -90,7 +94,7 @@ def backtest(
     (2, 560, 'x1')
     """
     chosen = None if columns is None else list(columns)
-    table = as_table(source, time=time, columns=chosen, ignore=ignore)
+    table = as_table(source, time=time, columns=chosen, ignore=ignore, label=label, form=form)
     _refuse_disorder(table)
     plans = plan_rounds(
         len(table), table.timestamps, train=train, refit_every=refit_every, history=history
@@ -179,6 +183,7 @@ def _assemble(
         preparation=report,
         table=replayed,
     )
+    diagnosis = replace(diagnosis, health=check_diagnosis(last.model_, diagnosis))
     rounds = [
         _round(diagnosis, plan, first, float(part.model["threshold"]))
         for plan, part in zip(plans, parts, strict=True)

@@ -52,7 +52,7 @@ class Round:
         return self.score_end - self.train_end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Backtest:
     """What would have alarmed, had the models been in service.
 
@@ -100,6 +100,14 @@ class Backtest:
         """Variables that led incidents, and how many; most first, ties by name."""
         counted = Counter(incident.culprits[0].variable for incident in self.incidents)
         return tuple(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    def __repr__(self) -> str:
+        return f"<Backtest: {self}>"
+
+    def _repr_html_(self) -> str:
+        from alora_ts.backtest.page import backtest_html
+
+        return backtest_html(self)
 
     def __str__(self) -> str:
         """One sentence for a terminal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,20 +24,30 @@ from alora_ts.cli.common import (
     WindowOption,
     console,
     given,
-    refuse_early,
     split_names,
+)
+from alora_ts.cli.detect import NOTHING_JUDGED, keep_severe, refuse_unwritable, tell_written
+from alora_ts.cli.reading import LabelOption, reads_files
+from alora_ts.cli.settings import (
+    MergeOption,
+    MinimumOption,
+    MinSeverityOption,
+    SetOption,
+    read_settings,
 )
 
 if TYPE_CHECKING:
     from alora_ts.backtest import Backtest
+    from alora_ts.data.form import FileForm
 
 
+@reads_files
 def backtest(
     data: Annotated[
         Path,
         typer.Argument(
             metavar="HISTORY",
-            help="Rows in order of time: CSV, Parquet, a folder or a quoted glob.",
+            help="Rows in order of time: a file, a folder or a quoted glob.",
         ),
     ],
     *,
@@ -68,12 +79,18 @@ def backtest(
     time: TimeOption = None,
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
+    label: LabelOption = None,
+    form: FileForm,
     window: WindowOption = None,
     epochs: EpochsOption = None,
     false_alarms: FalseAlarmsOption = None,
     alarm_share: AlarmShareOption = None,
     alarms_per_day: AlarmsPerDayOption = None,
     seed: SeedOption = None,
+    min_severity: MinSeverityOption = None,
+    merge: MergeOption = None,
+    minimum: MinimumOption = None,
+    settings: SetOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -81,14 +98,10 @@ def backtest(
 
     Example: `alora-ts backtest history.csv --train 14d --refit-every 7d --report backtest.html`
     """
-    from alora_ts.data.write import check_writable, write_table
+    from alora_ts.data.write import write_table
     from alora_ts.files import write_atomically
 
-    for path in (output, incidents):
-        refuse_early(path)
-        if path is not None:
-            check_writable(path)
-    refuse_early(report)
+    refuse_unwritable(output, incidents, report)
     from alora_ts.backtest import backtest as replay
     from alora_ts.estimator import ALoRa, load
 
@@ -97,24 +110,29 @@ def backtest(
         "epochs": epochs,
         "false_alarms": false_alarms,
         "alarm_share": alarm_share,
+        "merge": merge,
+        "minimum": minimum,
         "seed": seed,
         "threads": threads,
     }
     if alarms_per_day is not None:
         chosen |= {"threshold": "alarms-per-day", "alarms_per_day": alarms_per_day}
-    settings = ALoRa() if like is None else load(like)
-    settings.set_params(**given(chosen))
+    fitted = ALoRa() if like is None else load(like)
+    chosen = fitted.plain_params() | read_settings(settings) | given(chosen)
     found = replay(
         data,
-        model=settings,
+        model=ALoRa.from_params(chosen),
         train=_share(train),
         refit_every=refit_every,
         history=history,
         time=time,
         columns=split_names(columns) or None,
         ignore=split_names(ignore),
+        label=label,
+        form=form,
         progress=False if quiet else None,
     )
+    found = replace(found, diagnosis=keep_severe(found.diagnosis, min_severity))
     if output is not None:
         if output.suffix.lower() == ".json":
             with write_atomically(output) as part:
@@ -127,9 +145,9 @@ def backtest(
         found.report(report, title=f"Backtest of {data.name}")
     if not quiet:
         _print(found)
-        for path in (output, incidents, report):
-            if path is not None:
-                console().print(f"Wrote {path}", markup=False)
+        tell_written(output, incidents, report)
+    if not found.diagnosis.judged:
+        raise typer.Exit(NOTHING_JUDGED)
 
 
 def _share(text: str) -> float | str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from alora_ts.cli.reading import split_names
 from alora_ts.errors import AloraError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "given",
     "refuse_early",
     "split_names",
+    "tell_health",
 ]
 
 ModelArgument = Annotated[
@@ -101,15 +103,10 @@ def given(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def split_names(given: list[str] | None) -> list[str]:
-    """Names given as ``--ignore a,b --ignore c``.
-
-    Examples
-    --------
-    >>> split_names(["a,b", " c "])
-    ['a', 'b', 'c']
-    """
-    return [name.strip() for part in given or [] for name in part.split(",") if name.strip()]
+def tell_health(findings: Iterable[str]) -> None:
+    """Print what should make a reader doubt a result, where it is seen."""
+    for line in findings:
+        console(stderr=True).print(f"Warning: {line}", style="yellow", markup=False)
 
 
 def refuse_early(path: Path | None) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from alora_ts.cli.common import (
+    IgnoreOption,
     IncidentsOption,
     ModelArgument,
     QuietOption,
@@ -16,24 +17,37 @@ from alora_ts.cli.common import (
     ThreadsOption,
     TimeOption,
     console,
+    given,
     refuse_early,
+    split_names,
+    tell_health,
+)
+from alora_ts.cli.reading import LabelOption, NearNamesOption, reads_files
+from alora_ts.cli.settings import (
+    MergeOption,
+    MinimumOption,
+    MinSeverityOption,
+    SetOption,
+    read_settings,
 )
 from alora_ts.errors import AloraError
 
 if TYPE_CHECKING:
+    from alora_ts.data.form import FileForm
     from alora_ts.diagnosis import Diagnosis, Incident
     from alora_ts.estimator import ALoRa
+    from alora_ts.model.chunks import Written
 
 FAILED_ON_ANOMALY = 3
+NOTHING_JUDGED = 4
 
 
+@reads_files
 def detect(
     model: ModelArgument,
     data: Annotated[
         Path,
-        typer.Argument(
-            metavar="DATA", help="Rows to score: CSV, Parquet, a folder or a quoted glob."
-        ),
+        typer.Argument(metavar="DATA", help="Rows to score: a file, a folder or a quoted glob."),
     ],
     *,
     output: Annotated[
@@ -51,6 +65,14 @@ def detect(
         bool, typer.Option("--variables", help="Add to OUT how much each signal is to blame.")
     ] = False,
     time: TimeOption = None,
+    ignore: IgnoreOption = None,
+    label: LabelOption = None,
+    near_names: NearNamesOption = False,
+    form: FileForm,
+    min_severity: MinSeverityOption = None,
+    merge: MergeOption = None,
+    minimum: MinimumOption = None,
+    settings: SetOption = None,
     chunk_rows: Annotated[
         int | None,
         typer.Option(
@@ -66,21 +88,27 @@ def detect(
 ) -> None:
     """Say when DATA misbehaves and which variables caused it.
 
+    Files are read as the model's training file was; the options say otherwise. Exit codes: 3 with
+    --fail-on-anomaly if there is an incident, 4 if no row could be judged.
+
     Example: `alora-ts detect plant.alora today.csv -o scores.csv --report today.html`
     """
-    from alora_ts.data.write import check_writable, write_table
-
-    for path in (output, incidents):
-        refuse_early(path)
-        if path is not None:
-            check_writable(path)
-    refuse_early(report)
+    refuse_unwritable(output, incidents, report)
     if chunk_rows is not None and (report is not None or variables):
         raise AloraError("--chunk-rows holds no whole table; leave out --report and --variables")
     from alora_ts.estimator import load
 
     estimator = load(model)
     estimator.threads = threads
+    estimator.adjust(**read_settings(settings), **given({"merge": merge, "minimum": minimum}))
+    choices: dict[str, Any] = {
+        "time": time,
+        "label": label,
+        "ignore": split_names(ignore),
+        "form": form,
+        "near": near_names,
+    }
+    found: Diagnosis | Written
     if chunk_rows is not None:
         found = _detect_in_chunks(
             estimator,
@@ -88,26 +116,66 @@ def detect(
             output=output,
             incidents=incidents,
             rows=chunk_rows,
-            time=time,
+            choices=choices,
+            min_severity=min_severity,
             quiet=quiet,
         )
-        if fail_on_anomaly and found:
-            raise typer.Exit(FAILED_ON_ANOMALY)
-        return
-    table = estimator.model_.preparation.read(data, time=time)
-    diagnosis = estimator.diagnose(table, progress=False if quiet else None)
+    else:
+        table = estimator.model_.preparation.read(data, **choices)
+        found = keep_severe(
+            estimator.diagnose(table, progress=False if quiet else None), min_severity
+        )
+        _write(found, output=output, incidents=incidents, variables=variables)
+        if report is not None:
+            found.report(report, title=data.name)
+        if not quiet:
+            print_diagnosis(found)
+            tell_written(output, incidents, report)
+        elif not found.judged:
+            tell_health(found.health)
+    if not found.judged:
+        raise typer.Exit(NOTHING_JUDGED)
+    if fail_on_anomaly and found.incidents:
+        raise typer.Exit(FAILED_ON_ANOMALY)
+
+
+def refuse_unwritable(output: Path | None, incidents: Path | None, report: Path | None) -> None:
+    """Find out before long work whether its results could be written."""
+    from alora_ts.data.write import check_writable
+
+    for path in (output, incidents):
+        refuse_early(path)
+        if path is not None:
+            check_writable(path)
+    refuse_early(report)
+
+
+def keep_severe(found: Diagnosis, min_severity: str | None) -> Diagnosis:
+    """A diagnosis with the incidents that are wanted; its rows stay as they are."""
+    from dataclasses import replace
+
+    from alora_ts.diagnosis.severity import at_least
+
+    if min_severity is None:
+        return found
+    return replace(found, incidents=tuple(at_least(found.incidents, min_severity)))
+
+
+def tell_written(*paths: Path | None) -> None:
+    """Say which files were written."""
+    for path in filter(None, paths):
+        console().print(f"Wrote {path}", markup=False)
+
+
+def _write(
+    diagnosis: Diagnosis, *, output: Path | None, incidents: Path | None, variables: bool
+) -> None:
+    from alora_ts.data.write import write_table
+
     if output is not None:
         _write_scores(diagnosis, output, variables=variables)
     if incidents is not None:
         write_table(diagnosis.incidents_frame(), incidents)
-    if report is not None:
-        diagnosis.report(report, title=data.name)
-    if not quiet:
-        print_diagnosis(diagnosis)
-        for path in filter(None, (output, incidents, report)):
-            console().print(f"Wrote {path}", markup=False)
-    if fail_on_anomaly and diagnosis.incidents:
-        raise typer.Exit(FAILED_ON_ANOMALY)
 
 
 def _write_scores(diagnosis: Diagnosis, output: Path, *, variables: bool) -> None:
@@ -128,48 +196,60 @@ def _detect_in_chunks(
     output: Path | None,
     incidents: Path | None,
     rows: int,
-    time: str | None,
+    choices: dict[str, Any],
+    min_severity: str | None,
     quiet: bool,
-) -> tuple[Incident, ...]:
+) -> Written:
+    from dataclasses import replace
+
     from alora_ts.data.write import write_table
     from alora_ts.diagnosis.fields import incidents_frame
+    from alora_ts.diagnosis.severity import at_least
     from alora_ts.model.chunks import write_chunks
 
     if output is None:
         raise AloraError("--chunk-rows writes scores while it reads; say where to with -o")
     progress = False if quiet else None
-    chunks = estimator.score_chunks(data, rows=rows, time=time, progress=progress)
+    chunks = estimator.score_chunks(data, rows=rows, progress=progress, **choices)
     written = write_chunks(chunks, output)
+    if min_severity is not None:
+        written = replace(written, incidents=tuple(at_least(written.incidents, min_severity)))
     if incidents is not None:
         write_table(incidents_frame(written.incidents, kind="polars"), incidents)
+    if not written.judged:
+        tell_health(["nothing could be judged: no row has a full window behind it"])
+        return written
     if not quiet:
         console().print(f"{written.alarming_rows:,} alarming row(s).", markup=False)
         print_incidents(written.incidents)
-        for path in filter(None, (output, incidents)):
-            console().print(f"Wrote {path}", markup=False)
-    return written.incidents
+        tell_written(output, incidents)
+    return written
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
     """Print what was prepared and a table of the incidents."""
     console().print(str(diagnosis.preparation), markup=False)
-    print_incidents(diagnosis.incidents)
+    tell_health(diagnosis.health)
+    if diagnosis.judged:
+        _print_truth(diagnosis)
+        print_incidents(diagnosis.incidents)
 
 
 def print_incidents(incidents: Sequence[Incident]) -> None:
-    """Print a table of incidents."""
+    """Print a table of incidents, the worst first."""
     from rich.table import Table
 
     from alora_ts.diagnosis.fields import describe, facts
+    from alora_ts.diagnosis.severity import by_severity, count_severities
 
     out = console()
     if not incidents:
         out.print("No incident.")
         return
-    table = Table(title=f"{len(incidents)} incident(s)")
+    table = Table(title=count_severities(incidents))
     for heading in ("from", "to", "rows", "× alarm level", "severity", "culprits"):
         table.add_column(heading, justify="right" if heading.startswith(("rows", "×")) else "left")
-    for incident in incidents:
+    for incident in by_severity(incidents):
         said = [
             f"{c.variable} {c.share:.0%} ({c.direction}: {c.value:.4g}, expected {c.expected:.4g})"
             for c in incident.culprits[:3]
@@ -184,6 +264,24 @@ def print_incidents(incidents: Sequence[Incident]) -> None:
             "\n".join(said),
         )
     out.print(table)
+
+
+def _print_truth(diagnosis: Diagnosis) -> None:
+    """Say how the alarms agree with the labels, where there are any."""
+    from alora_ts.metrics.events import runs
+
+    marks = diagnosis.labels
+    if marks is None or not marks.any():
+        return
+    starts, ends = runs(marks)
+    found = sum(bool(diagnosis.alarm[a:b].any()) for a, b in zip(starts, ends, strict=True))
+    stray = sum(not marks[one.start : one.end].any() for one in diagnosis.incidents)
+    console().print(
+        f"Label {diagnosis.table.label_name}: {found} of {len(starts)} marked stretches have an "
+        f"alarm, {stray} of {len(diagnosis.incidents)} incidents lie outside of all. "
+        "`alora-ts evaluate` on the scores says what that is worth beside chance.",
+        markup=False,
+    )
 
 
 def _moment(time: object) -> str:

@@ -9,9 +9,12 @@ import typer
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
-    from alora_ts.metrics import Evaluation, Measure
+    from alora_ts.metrics import Evaluation
+
+_ALARMS = "is_anomaly"
 
 
 def evaluate(
@@ -54,7 +57,10 @@ def evaluate(
 ) -> None:
     """Evaluate scores against labels, with a random score and an endless alarm beside them.
 
-    Example: `alora-ts evaluate scores.csv --label is_anomaly --threshold 1 --plot out.png`
+    The truth is a column of your own. `alora-ts detect … --label attack -o scores.csv` writes it
+    beside the scores; the column `is_anomaly` there holds the tool's own alarms.
+
+    Example: `alora-ts evaluate scores.csv --label attack --threshold 1 --plot out.png`
     """
     from alora_ts import metrics
     from alora_ts.errors import DataError
@@ -103,6 +109,7 @@ def _read(path: Path, label: str, score: str) -> tuple[NDArray[Any], NDArray[np.
         for name in (label, score):
             if name not in known:
                 raise DataError(f"{path} has no column {name!r}{nearest(name, known)}")
+        _refuse_own_alarms(table, path, label, score, known)
         found = table.select(label, score).collect()
     except pl.exceptions.PolarsError as error:
         raise DataError(f"cannot read {path}: {error}") from error
@@ -122,26 +129,54 @@ def _read(path: Path, label: str, score: str) -> tuple[NDArray[Any], NDArray[np.
     return found[label].to_numpy(), found[score].cast(pl.Float64).to_numpy()
 
 
+def _refuse_own_alarms(
+    table: pl.LazyFrame, path: Path, label: str, score: str, known: list[str]
+) -> None:
+    """Refuse a label that is the alarms of the same file: every metric would be perfect."""
+    import polars as pl
+
+    from alora_ts.errors import DataError
+
+    if _ALARMS not in known:
+        return
+    names = dict.fromkeys([label, _ALARMS, score, *(["warm_up"] if "warm_up" in known else [])])
+    rows = table.select(*names).collect()
+    if rows[label].dtype != pl.Boolean and not rows[label].dtype.is_numeric():
+        return
+    alarms, marks = rows[_ALARMS].cast(pl.Float64), rows[label].cast(pl.Float64)
+    if not alarms.equals(marks.alias(_ALARMS)) or not rows[score].dtype.is_numeric():
+        return
+    above = rows[score] > 1
+    if "warm_up" in rows.columns:
+        above &= ~rows["warm_up"].cast(pl.Boolean)
+    inside = above & (marks > 0)
+    # An alarm may last while the score is a little below 1; it never misses a score above.
+    if above.any() and inside.sum() == above.sum() and 2 * inside.sum() >= (marks > 0).sum():
+        raise DataError(
+            f"{path}: the column {label!r} holds the alarms of this file, not the truth, so every "
+            "metric would be perfect; name a column with labels of your own (detect --label "
+            "writes it along)"
+        )
+
+
 def _print(found: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from alora_ts.metrics.evaluation import COLUMNS
+
     console = Console()
-    console.print(
-        f"{found.rows:,} rows, {found.events:,} events, {found.anomalous:.1%} of the rows "
-        f"anomalous; best threshold (affiliation F1) {found.best_threshold:.6g}",
-        highlight=False,
-    )
+    console.print(str(found), highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("", no_wrap=True)
-    for name in ("value", "precision", "recall", "random", "always", "above chance"):
+    for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     choice = None
     for measure in found.measures:
         if measure.choice != choice:
             choice = measure.choice
             table.add_row(f"[bold]{choice}[/]")
-        table.add_row(f"  {measure.name}", *_cells(measure))
+        table.add_row(f"  {measure.name}", *measure.cells())
     console.print(table)
     console.print(
         "random: mean ± standard deviation of random scores; always: an alarm that never ends; "
@@ -149,22 +184,3 @@ def _print(found: Evaluation) -> None:
         style="dim",
         highlight=False,
     )
-
-
-def _cells(measure: Measure) -> list[str]:
-    def cell(value: float | None) -> str:
-        if value is None:
-            return "–"
-        return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
-
-    random = cell(measure.random)
-    if measure.random_std:
-        random += f" ±{cell(measure.random_std)}"
-    return [
-        cell(measure.value),
-        "" if measure.precision is None else cell(measure.precision),
-        "" if measure.recall is None else cell(measure.recall),
-        random,
-        cell(measure.always),
-        "" if measure.above_chance is None else f"{measure.above_chance:+.3f}",
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,15 +23,22 @@ from alora_ts.cli.common import (
     given,
     refuse_early,
     split_names,
+    tell_health,
 )
+from alora_ts.cli.reading import LabelOption, reads_files
+from alora_ts.cli.settings import MergeOption, MinimumOption, SetOption, read_settings
+
+if TYPE_CHECKING:
+    from alora_ts.data.form import FileForm
 
 
+@reads_files
 def fit(
     train: Annotated[
         Path,
         typer.Argument(
             metavar="TRAIN",
-            help="Mostly normal rows in order of time: CSV, Parquet, a folder or a quoted glob.",
+            help="Mostly normal rows in order of time: a file, a folder or a quoted glob.",
         ),
     ],
     *,
@@ -41,6 +48,8 @@ def fit(
     time: TimeOption = None,
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
+    label: LabelOption = None,
+    form: FileForm,
     validation: Annotated[
         Path | None,
         typer.Option(help="Normal rows to hold back from training, instead of the end of TRAIN."),
@@ -85,6 +94,9 @@ def fit(
             help="Drop this share of TRAIN, the most abnormal, and fit again.", show_default="0.0"
         ),
     ] = None,
+    merge: MergeOption = None,
+    minimum: MinimumOption = None,
+    settings: SetOption = None,
     threads: ThreadsOption = None,
     seed: SeedOption = None,
     quiet: QuietOption = False,
@@ -108,18 +120,22 @@ def fit(
         "preparation__downsample": downsample,
         "preparation__scaling": scaling,
         "contamination": contamination,
+        "merge": merge,
+        "minimum": minimum,
         "threads": threads,
         "seed": seed,
     }
     if alarms_per_day is not None:
         chosen |= {"threshold": "alarms-per-day", "alarms_per_day": alarms_per_day}
-    model = ALoRa().set_params(**given(chosen))
+    model = ALoRa.from_params(read_settings(settings) | given(chosen))
     model.fit(
         train,
         validation=validation,
         time=time,
         columns=split_names(columns) or None,
         ignore=split_names(ignore),
+        label=label,
+        form=form,
         progress=False if quiet else None,
     )
     if model.model_.training.stopped == "interrupted" and not model.model_.training.error:
@@ -128,6 +144,7 @@ def fit(
     if quiet:
         return
     fitted, out = model.model_, console()
+    tell_health(fitted.health)
     out.print(str(fitted.report), markup=False)
     if fitted.training.stopped == "interrupted":
         out.print("Interrupted: the best weights so far were kept.")

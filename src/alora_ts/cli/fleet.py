@@ -25,8 +25,10 @@ from alora_ts.cli.common import (
     split_names,
 )
 from alora_ts.cli.detect import FAILED_ON_ANOMALY
+from alora_ts.cli.reading import LabelOption, reads_files
 
 if TYPE_CHECKING:
+    from alora_ts.data.form import FileForm
     from alora_ts.fleet import Engine, Fleet, FleetView
 
 app = typer.Typer(
@@ -82,6 +84,7 @@ _Table = Annotated[
 
 
 @app.command()
+@reads_files
 def fit(
     data: _Data,
     *,
@@ -104,6 +107,8 @@ def fit(
     time: TimeOption = None,
     columns: ColumnsOption = None,
     ignore: IgnoreOption = None,
+    label: LabelOption = None,
+    form: FileForm,
     window: WindowOption = None,
     epochs: EpochsOption = None,
     false_alarms: FalseAlarmsOption = None,
@@ -140,6 +145,8 @@ def fit(
         time=time,
         columns=split_names(columns) or None,
         ignore=split_names(ignore),
+        label=label,
+        form=form,
         progress=False if quiet else None,
     )
     if not quiet:

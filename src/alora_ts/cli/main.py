@@ -1,8 +1,8 @@
 """The `alora-ts` command and its exit codes.
 
 0 fine, 1 bad input (one paragraph on standard error), 2 usage, 3 anomalies found with
-``--fail-on-anomaly``, 130 interrupted. Command modules import heavy packages inside their
-functions, so that ``alora-ts --help`` answers at once.
+``--fail-on-anomaly``, 4 no row could be judged, 130 interrupted. Command modules import heavy
+packages inside their functions, so that ``alora-ts --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ def root(
     """Say **when** a system of many signals misbehaves and **which signals** caused it.
 
     Example: `alora-ts fit normal.csv -o plant.alora && alora-ts detect plant.alora today.csv`
+
+    Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 an incident with --fail-on-anomaly, 4 no row
+    could be judged, 130 interrupted.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alora_ts.data.form import FileForm
 from alora_ts.data.prepare import Preparation
 from alora_ts.data.prepared import Prepared
 from alora_ts.data.report import Gap, PreparationReport
@@ -9,6 +10,7 @@ from alora_ts.data.table import Table, as_table
 from alora_ts.data.windows import WindowPlan, plan_windows, window_ends, window_view
 
 __all__ = [
+    "FileForm",
     "Gap",
     "Preparation",
     "PreparationReport",

@@ -217,8 +217,9 @@ def _order(
     if late > _LATE_SHARE * len(ticks):
         raise DataError(
             f"{said}, and {late:,} of {len(ticks):,} rows come after a later one: the table runs "
-            "backwards, or holds several series one after the other; sort the rows, split the "
-            'series with group= (--group), or choose out_of_order="sort"'
+            "backwards, or holds several series one after the other; sort the rows, fit one model "
+            'for each series (alora-ts fleet fit, or GroupedALoRa), or choose out_of_order="sort" '
+            "(--set out_of_order=sort)"
         )
     return np.lexsort((ticks, part)), late
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.fitted import Tally
 from alora_ts.data.flow import Flow, Piece
+from alora_ts.data.frames import Choices
 from alora_ts.data.prepare import Preparation
 from alora_ts.data.prepared import Prepared
 from alora_ts.data.record import Table
@@ -52,7 +53,7 @@ def prepare_chunks(
     *,
     window: int,
     rows: int = 65_536,
-    time: str | None = None,
+    choices: Choices | None = None,
     progress: Progress = None,
 ) -> Iterator[Chunk]:
     """Prepare files a chunk at a time.
@@ -60,15 +61,15 @@ def prepare_chunks(
     Parameters
     ----------
     source : path or list of paths
-        CSV or Parquet files, folders or globs, with rows in the order of time.
+        Files, folders or globs, with rows in the order of time.
     preparation : Preparation
         Fitted.
     window : int
         The window's length.
     rows : int
         How many rows to read at once.
-    time : str, optional
-        The time column, if it has another name than in training.
+    choices : Choices, optional
+        How the files are read; by default as the training data were.
     progress : bool, callable or None
         See :mod:`alora_ts.progress`.
 
@@ -99,7 +100,7 @@ def prepare_chunks(
     paths = [source] if isinstance(source, str | os.PathLike) else list(source)
     tables = read_file_blocks(
         [Path(path) for path in paths],
-        preparation.choices(time=time),
+        preparation.choices() if choices is None else choices,
         rows=rows,
         progress=progress,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data.flow import Piece
+from alora_ts.data.form import AS_FOUND, FileForm
 from alora_ts.data.record import Table
 from alora_ts.data.report import Gap, PreparationReport
 from alora_ts.data.scaling import Standardiser
@@ -34,6 +35,14 @@ class Fitted:
     standardiser : Standardiser
     dropped : tuple of str
         Columns that were left out.
+    empty : tuple of str
+        Columns left out because they held no value.
+    label : str or None
+        The column with the truth, which is no variable.
+    form : FileForm
+        How the training data were read; later data are read the same way.
+    low, high : ndarray of shape (d,), or None
+        The range of each variable in training; None in a model saved before it was kept.
     """
 
     variables: tuple[str, ...]
@@ -44,6 +53,11 @@ class Fitted:
     gap: float | None
     standardiser: Standardiser
     dropped: tuple[str, ...]
+    empty: tuple[str, ...] = ()
+    label: str | None = None
+    form: FileForm = AS_FOUND
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it in a form JSON can hold."""
@@ -60,6 +74,11 @@ class Fitted:
             "constant": list(scaler.constant),
             "nearly_constant": list(scaler.nearly_constant),
             "dropped": list(self.dropped),
+            "empty": list(self.empty),
+            "label": self.label,
+            "form": self.form.to_dict(),
+            "low": None if self.low is None else self.low.tolist(),
+            "high": None if self.high is None else self.high.tolist(),
         }
 
     @classmethod
@@ -80,7 +99,19 @@ class Fitted:
             gap=saved["gap"],
             standardiser=scaler,
             dropped=tuple(saved["dropped"]),
+            # Models saved before these were kept read times that are numbers as numbers.
+            empty=tuple(saved.get("empty", ())),
+            label=saved.get("label"),
+            form=FileForm.from_dict(
+                saved.get("form", {"time_format": "number"} if saved["time"] == "number" else {})
+            ),
+            low=_array(saved.get("low")),
+            high=_array(saved.get("high")),
         )
+
+
+def _array(saved: list[float] | None) -> NDArray[np.float64] | None:
+    return None if saved is None else np.array(saved, np.float64)
 
 
 @dataclass
@@ -131,5 +162,5 @@ class Tally:
             constant=tuple(names[at] for at in scaler.constant),
             nearly_constant=tuple(names[at] for at in scaler.nearly_constant),
             dropped=dict(table.dropped),
-            notes=notes,
+            notes=(*table.notes, *notes),
         )

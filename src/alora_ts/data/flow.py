@@ -17,7 +17,7 @@ from alora_ts.data.scaling import CLIP, Standardiser
 from alora_ts.errors import DataError
 from alora_ts.progress import Report, Step
 
-__all__ = ["Flow", "FlowRules", "Piece", "aligned_rows", "refuse_empty"]
+__all__ = ["Flow", "FlowRules", "Piece", "aligned_rows", "with_values"]
 
 _CHUNK = 8192
 
@@ -290,28 +290,25 @@ def _has_data(values: NDArray[Any]) -> NDArray[np.bool_] | None:
     return None if found.all() else found
 
 
-def refuse_empty(values: NDArray[Any], table: Table) -> None:
-    """Raise a DataError that names the columns of aligned rows without any value.
+def with_values(values: NDArray[Any], table: Table) -> NDArray[np.bool_]:
+    """Say which columns of aligned rows hold a value; raise a DataError where none does.
 
     Examples
     --------
-    >>> refuse_empty(np.array([[1.0, np.nan]]), Table(np.ones((1, 2)), ("flow", "speed")))
-    Traceback (most recent call last):
-    ...
-    alora_ts.errors.DataError: the table: no value at all in 'speed'; leave it out with ...
+    >>> with_values(np.array([[1.0, np.nan]]), Table(np.ones((1, 2)), ("flow", "speed")))
+    array([ True, False])
     """
     empty = np.ones(values.shape[1], bool)
     for start in range(0, len(values), _CHUNK):
         empty &= np.isnan(values[start : start + _CHUNK]).all(axis=0)
         if not empty.any():
-            return
-    names = [table.variables[at] for at in np.flatnonzero(empty)]
-    lost = "" if len(values) == len(table) else " once rows at the same time are made one"
-    raise DataError(
-        f"{table.source}: no value at all in {', '.join(map(repr, names))}{lost}; leave "
-        f"{'them' if len(names) > 1 else 'it'} out with ignore={names} "
-        f"(--ignore {','.join(names)})"
-    )
+            break
+    if empty.all():
+        lost = "" if len(values) == len(table) else " once rows at the same time are made one"
+        raise DataError(
+            f"{table.source}: no column holds any value{lost}; give a table with numbers"
+        )
+    return ~empty
 
 
 def _room(values: NDArray[Any], plan: Alignment, *, overwrite: bool) -> NDArray[np.float32]:
@@ -330,6 +327,4 @@ def _refuse_missing(table: Table, plan: Alignment, start: int, missing: NDArray[
         where = f"column {name!r}, {table.place(int(rows[0]))}: the cell is missing"
     else:
         where = f"column {name!r}: there is no reading for a step of the time grid"
-    raise DataError(
-        f'{where}; fill it in, or choose missing="hold", "interpolate" or "mark" (--missing)'
-    )
+    raise DataError(f'{where}; fill it in, or fit with missing="hold", "interpolate" or "mark"')

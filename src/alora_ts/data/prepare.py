@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from alora_ts.data.align import Clock, Rules, align
 from alora_ts.data.fitted import Fitted, Tally
-from alora_ts.data.flow import Flow, FlowRules, aligned_rows, refuse_empty
-from alora_ts.data.frames import Choices, Known
+from alora_ts.data.flow import Flow, FlowRules, aligned_rows, with_values
+from alora_ts.data.form import FileForm
+from alora_ts.data.frames import Choices, Known, listed, match_names
 from alora_ts.data.options import PreparationOptions
 from alora_ts.data.prepared import Prepared
 from alora_ts.data.record import Table
@@ -39,8 +40,8 @@ class Preparation:
 
     Notes
     -----
-    A variable without a single value in the training data is an error; in later data it is
-    allowed, takes its usual level (or last value) throughout, and is reported as silent.
+    A variable without a single value in the training data is left out, and said to be; in later
+    data it takes its usual level (or last value) throughout, and is reported as silent.
 
     Examples
     --------
@@ -131,7 +132,9 @@ class Preparation:
             step=step,
             gap=gap,
             standardiser=Standardiser(np.zeros(0), np.ones(0)),
-            dropped=tuple(table.dropped),
+            dropped=tuple(name for name in table.dropped if name != table.label_name),
+            label=table.label_name,
+            form=table.form,
         )
         plan = align(
             as_ticks(table),
@@ -149,25 +152,54 @@ class Preparation:
             values = np.empty((len(plan.ticks), len(table.variables)), values.dtype)
             for start, stop, rows in aligned_rows(table.values, plan):
                 values[start:stop] = rows
-        refuse_empty(values, table)
+        filled = with_values(values, table)
+        if not filled.all():
+            known = replace(
+                known,
+                variables=_chosen(table.variables, filled),
+                empty=_chosen(table.variables, ~filled),
+            )
+            values = values[:, filled]
         with reporting(progress if values.size >= _SHOWN_CELLS else False) as report:
             standardiser = fit_standardiser(
                 values,
                 scaling=self.options.scaling,
                 report=lambda done, total: report(Step("measuring", done, total)),
             )
-        self._fitted = replace(known, standardiser=standardiser)
+        low, high = _range(values)
+        self._fitted = replace(known, standardiser=standardiser, low=low, high=high)
         return self
 
-    def read(self, source: Source, *, time: str | None = None) -> Table:
-        """Read a source as the training data were read: same time column, same columns left out.
+    def read(
+        self,
+        source: Source,
+        *,
+        time: str | None = None,
+        label: str | None = None,
+        ignore: Iterable[str] = (),
+        form: FileForm | None = None,
+        near: bool = False,
+        progress: Progress = None,
+    ) -> Table:
+        """Read a source as the training data were read: same time column, same form of text.
+
+        Columns that the training data did not have are passed over.
 
         Parameters
         ----------
         source : array, frame or path
             See :func:`alora_ts.data.table.as_table`.
-        time : str, optional
-            The time column, where it has another name than in training.
+        time, label : str, optional
+            The time column and the one with the truth, where they have other names than in
+            training.
+        ignore : iterable of str
+            Columns to leave out; a variable left out counts as missing in every row.
+        form : FileForm, optional
+            How text becomes numbers and times, where it is not as in training.
+        near : bool
+            Take columns whose names are near to missing ones for them.
+        progress : bool, callable or None
+            See :mod:`alora_ts.progress`.
 
         Examples
         --------
@@ -178,18 +210,39 @@ class Preparation:
         >>> Preparation().fit(train).read(later).variables
         ('a',)
         """
-        return read_table(source, self.choices(time=time))
+        choices = self.choices(time=time, label=label, ignore=ignore, form=form, near=near)
+        return read_table(source, choices, progress=progress)
 
-    def choices(self, *, time: str | None = None) -> Choices:
-        """Say how sources are read as the training data were.
-
-        Parameters
-        ----------
-        time : str, optional
-            The time column, where it has another name than in training.
-        """
-        known = self.fitted
-        return Choices(time, None, known.dropped, Known(known.variables, known.time_name))
+    def choices(
+        self,
+        *,
+        time: str | None = None,
+        label: str | None = None,
+        ignore: Iterable[str] = (),
+        form: FileForm | None = None,
+        near: bool = False,
+    ) -> Choices:
+        """Say how sources are read as the training data were; parameters as for :meth:`read`."""
+        fitted = self.fitted
+        known = Known(
+            variables=fitted.variables,
+            time=fitted.time_name,
+            label=fitted.label,
+            named=fitted.named,
+            form=fitted.form,
+        )
+        said = FileForm() if form is None else form
+        silence = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        unknown = [name for name in silence if name not in fitted.variables]
+        return Choices(
+            time=time,
+            ignore=(*fitted.dropped, *unknown),
+            label=label,
+            form=said,
+            near=near,
+            silence=tuple(name for name in silence if name in fitted.variables),
+            known=known,
+        )
 
     def apply(
         self, table: Table, *, overwrite: bool = False, progress: Progress = None
@@ -209,7 +262,7 @@ class Preparation:
         Raises
         ------
         DataError
-            When variables are missing or extra, or the times or cells break a rule.
+            When variables are missing, or the times or cells break a rule.
         """
         matched = self.match(table)
         flow = self.flow(matched)
@@ -224,12 +277,12 @@ class Preparation:
         return Prepared(piece.values, piece.segments, stamps, piece.rows, piece.mask, gaps, told)
 
     def match(self, table: Table) -> Table:
-        """Put a table's variables into the training order.
+        """Put a table's variables into the training order; pass over those it did not have.
 
         Raises
         ------
         DataError
-            When variables are missing or extra; the message names them.
+            When variables are missing; the message names them.
 
         Examples
         --------
@@ -240,24 +293,27 @@ class Preparation:
         array([[3., 4.]])
         """
         known = self.fitted
-        if table.kind == "numpy" or not known.named:
+        if known.empty and set(known.variables) < set(table.variables):
+            pass  # named by their place: those without a value in training are among them
+        elif table.kind == "numpy" or not known.named:
             if table.values.shape[1] != len(known.variables):
                 raise DataError(
                     f"{table.source}: {table.values.shape[1]} variables where the training data "
-                    f"had {len(known.variables)} ({_list(known.variables)}); give the same ones"
+                    f"had {len(known.variables)} ({listed(known.variables)}); give the same ones"
                 )
             return replace(table, variables=known.variables)
-        missing = [name for name in known.variables if name not in table.variables]
+        if table.variables == known.variables:
+            return table
+        try:
+            match_names(known.variables, table.variables, near=False)
+        except DataError as error:
+            raise DataError(f"{table.source}: {error}") from error
         extra = [name for name in table.variables if name not in known.variables]
-        if missing or extra:
-            raise DataError(
-                f"{table.source}: not the variables of the training data"
-                + (f"; missing: {_list(missing)}" if missing else "")
-                + (f"; extra: {_list(extra)}" if extra else "")
-                + "; give the same ones, in any order"
-                + (" (ignore= or --ignore leaves columns out)" if extra else "")
-            )
-        return table.select(known.variables)
+        why = {
+            name: "no value at all in training" if name in known.empty else "not in training"
+            for name in extra
+        }
+        return replace(table.select(known.variables), dropped={**table.dropped, **why})
 
     def flow(self, first: Table, *, chunked: bool = False) -> Flow:
         """Begin to prepare rows piece by piece.
@@ -353,6 +409,12 @@ class Preparation:
         return ()
 
 
-def _list(names: tuple[str, ...] | list[str]) -> str:
-    shown = ", ".join(map(repr, names[:10]))
-    return shown + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+def _chosen(names: tuple[str, ...], which: NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(name for name, taken in zip(names, which, strict=True) if taken)
+
+
+def _range(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the greatest value of each variable, missing cells left out."""
+    low = np.fmin.reduce(values, axis=0, initial=np.inf).astype(np.float64)
+    high = np.fmax.reduce(values, axis=0, initial=-np.inf).astype(np.float64)
+    return low, high

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.data.form import AS_FOUND, FileForm
 from alora_ts.errors import DataError
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ class Table:
         The caller's times as they were given.
     index : pandas index or None
         The caller's row labels.
+    label : ndarray of bool, shape (N,), or None
+        Which rows the caller marked as anomalous, for judging scores.
+    label_name : str or None
+        The column that says so.
+    form : FileForm
+        How text became numbers and times, for a model to remember.
+    notes : tuple of str
+        What was done while reading that the reader of a result should know.
     """
 
     values: FloatArray
@@ -81,6 +90,10 @@ class Table:
     dropped: Mapping[str, str] = field(default_factory=dict)
     time_column: Any = None
     index: Any = None
+    label: NDArray[np.bool_] | None = None
+    label_name: str | None = None
+    form: FileForm = AS_FOUND
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -133,6 +146,7 @@ class Table:
             parts=(Part(0, self.parts[0].name if len(self.parts) == 1 else None),),
             time_column=_take_native(self.time_column, self.kind, rows),
             index=None if self.index is None else self.index[rows],
+            label=None if self.label is None else self.label[rows],
         )
 
     def slice(self, start: int, stop: int) -> Table:
@@ -161,6 +175,7 @@ class Table:
             parts=tuple(parts) or (replace(self.parts[-1], start=0),),
             time_column=None if cut is None else cut[start:stop],
             index=None if self.index is None else self.index[start:stop],
+            label=None if self.label is None else self.label[start:stop],
         )
 
     def join(self, after: Table) -> Table:
@@ -192,6 +207,8 @@ class Table:
             timestamps=times,
             parts=tuple(parts),
             time_column=column,
+            label=None if self.label is None else np.concatenate([self.label, _marks(after)]),
+            notes=after.notes,
         )
 
     def select(self, variables: tuple[str, ...]) -> Table:
@@ -241,6 +258,10 @@ class Table:
                 )
             times = {self.time_name: self.time_column}
         return _frame({**times, **columns}, self.kind, self.index)
+
+
+def _marks(table: Table) -> NDArray[np.bool_]:
+    return np.zeros(len(table), bool) if table.label is None else table.label
 
 
 def _frame(columns: dict[str, Any], kind: Kind, index: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Gap", "PreparationReport"]
+__all__ = ["Gap", "PreparationReport", "tell_moment"]
 
 _SHOWN = 5
 
@@ -35,7 +35,7 @@ class Gap:
         >>> print(Gap(np.datetime64("2024-05-01T08:00"), np.datetime64("2024-05-01T09:30")))
         no data from 2024-05-01 08:00:00 to 2024-05-01 09:30:00
         """
-        return f"no data from {_moment(self.start)} to {_moment(self.end)}"
+        return f"no data from {tell_moment(self.start)} to {tell_moment(self.end)}"
 
     def to_dict(self) -> dict[str, str | float]:
         """Return it in a form JSON can hold.
@@ -158,7 +158,14 @@ class PreparationReport:
         }
 
 
-def _moment(value: Any) -> str:
+def tell_moment(value: Any) -> str:
+    """A time, or a row's number, for people.
+
+    Examples
+    --------
+    >>> tell_moment(np.datetime64("2026-01-02T03:04")), tell_moment(7)
+    ('2026-01-02 03:04:00', '7')
+    """
     if isinstance(value, np.datetime64):
         text = str(value.astype("datetime64[us]")).replace("T", " ")
         return text.removesuffix(".000000")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from alora_ts.datasets.synthetic_faults import Disturbance
@@ -73,6 +74,25 @@ class SyntheticDataset:
     def graph(self) -> tuple[Edge, ...]:
         """The causal edges with their lags; ``system.adjacency()`` has them as a matrix."""
         return self.system.edges
+
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Train and test rows as tables with their times and the signals' names.
+
+        Examples
+        --------
+        >>> from alora_ts.datasets.synthetic import make
+        >>> normal, today = make("bivariate").frames()
+        >>> today.columns, len(today)
+        (['time', 'x1', 'x2'], 500)
+        """
+        train, test = (
+            pl.DataFrame({"time": times, **dict(zip(self.variables, rows.T, strict=True))})
+            for times, rows in (
+                (self.train_timestamps, self.train),
+                (self.test_timestamps, self.test),
+            )
+        )
+        return train, test
 
     def origin_truth(self) -> NDArray[np.bool_]:
         """Return the (M, d) matrix that is True for the origin of each fault until recovery.

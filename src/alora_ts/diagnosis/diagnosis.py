@@ -13,10 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import Gap, PreparationReport, Table
+from alora_ts.data.report import tell_moment
 from alora_ts.diagnosis.fields import describe, incidents_frame, plain_moment
 from alora_ts.diagnosis.incident import Incident, severity_of
 from alora_ts.diagnosis.repeats import WITHIN, Recurring, find_repeats
+from alora_ts.diagnosis.severity import by_severity, count_severities
 from alora_ts.diagnosis.shares import shares
+from alora_ts.errors import DataError
+from alora_ts.metrics import Evaluation, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +30,7 @@ __all__ = ["Diagnosis"]
 _INTERPRETATIONS = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Scores of every row and the incidents among them.
 
@@ -64,6 +68,8 @@ class Diagnosis:
         The model card: training period, window, calibration, limits.
     table : Table
         What was diagnosed, for :meth:`to_frame`.
+    health : tuple of str
+        What should make a reader doubt the result, see :mod:`alora_ts.model.health`.
     """
 
     variables: tuple[str, ...]
@@ -83,17 +89,50 @@ class Diagnosis:
     preparation: PreparationReport
     model: Mapping[str, Any]
     table: Table
+    health: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.score)
 
+    def __repr__(self) -> str:
+        said = count_severities(self.incidents) if self.judged else "nothing could be judged"
+        return f"<Diagnosis of {len(self):,} rows, {len(self.variables)} signals: {said}>"
+
     def __str__(self) -> str:
-        """A few lines for a terminal."""
-        if not self.incidents:
-            return f"{len(self):,} rows, no incident"
-        lines = [f"{len(self):,} rows, {len(self.incidents)} incident(s)"]
-        lines += [_describe(group) for group in self.recurring()]
-        return "\n".join(lines)
+        """A few lines for a terminal, the worst incident first."""
+        said = count_severities(self.incidents) if self.judged else "none could be judged"
+        lines = [f"{len(self):,} rows, {said}"]
+        groups = {group.worst.start: group for group in self.recurring()}
+        worst = by_severity([group.worst for group in groups.values()])
+        lines += [_describe(groups[one.start]) for one in worst]
+        return "\n".join([*lines, *(f"note: {line}" for line in self.health)])
+
+    def _repr_html_(self) -> str:
+        from alora_ts.report.notebook import diagnosis_html
+
+        return diagnosis_html(self)
+
+    @property
+    def judged(self) -> int:
+        """How many rows have a full window behind them; the others never alarm."""
+        return int((~self.warm_up).sum())
+
+    @property
+    def labels(self) -> NDArray[np.bool_] | None:
+        """Which rows the caller marked as anomalous; None where there was no label."""
+        return self.table.label
+
+    def evaluate(self) -> Evaluation:
+        """What the scores are worth against the labels, with chance beside every number.
+
+        Raises
+        ------
+        DataError
+            When the rows have no labels, or these mark no row or all.
+        """
+        if self.labels is None:
+            raise DataError("there is no label to judge by; name the column with label= (--label)")
+        return evaluate(self.labels.astype(int), self.score, threshold=1.0)
 
     def recurring(self, *, within: int = WITHIN) -> tuple[Recurring, ...]:
         """Incidents of the same pattern put together, see :mod:`alora_ts.diagnosis.repeats`."""
@@ -110,7 +149,8 @@ class Diagnosis:
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Columns ``score, is_anomaly, raw, rank, error, warm_up``, beside the caller's times.
+            Columns ``score, is_anomaly, raw, rank, error, warm_up``, beside the caller's times and
+            labels.
         """
         columns: dict[str, NDArray[Any]] = {
             "score": self.score,
@@ -120,6 +160,8 @@ class Diagnosis:
             "error": self.error.sum(1),
             "warm_up": self.warm_up,
         }
+        if self.table.label is not None and self.table.label_name is not None:
+            columns.setdefault(self.table.label_name, self.table.label)
         if variables:
             for number, name in enumerate(self.variables):
                 columns[f"localization:{name}"] = self.localization[:, number]
@@ -158,10 +200,12 @@ class Diagnosis:
             )
         return {
             "rows": len(self),
+            "judged_rows": self.judged,
             "alarming_rows": int(self.alarm.sum()),
             "incidents": [_as_azure(describe(incident)) for incident in self.incidents],
             "gaps": [gap.to_dict() for gap in self.gaps],
             "preparation": self.preparation.to_dict(),
+            "health": list(self.health),
             "model": dict(self.model),
             "results": results,
         }
@@ -192,14 +236,14 @@ class Diagnosis:
 def _describe(group: Recurring) -> str:
     """The worst of a pattern, and how often it came."""
     incident = group.worst
-    first, last = group.incidents[0], group.incidents[-1]
-    again = f"; {group.count} times until {plain_moment(last.end_time)}" if group.count > 1 else ""
+    last = group.incidents[-1]
+    again = f"; {group.count} times until {tell_moment(last.end_time)}" if group.count > 1 else ""
     culprits = ", ".join(
         f"{culprit.variable} {culprit.share:.0%} {culprit.direction}"
         for culprit in incident.culprits[:3]
     )
     return (
-        f"{plain_moment(first.start_time)} to {plain_moment(first.end_time)}: "
+        f"{tell_moment(incident.start_time)} to {tell_moment(incident.end_time)}: "
         f"{'the system has changed, ' if incident.changed else ''}{incident.severity}, "
         f"{incident.score:.1f} times the alarm level"
         f"{'' if incident.returns is None else f' (normally {incident.returns})'}; "

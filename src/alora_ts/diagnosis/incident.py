@@ -107,6 +107,11 @@ class Incident:
     returns: ReturnPeriod | None = None
     changed: bool = False
 
+    def _repr_html_(self) -> str:
+        from alora_ts.report.notebook import incident_html
+
+        return incident_html(self)
+
     @property
     def rows(self) -> int:
         """How many rows the incident lasts."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from alora_ts.data.sources import SUFFIXES
+from alora_ts.data.opening import FOLDER_SUFFIXES
 from alora_ts.errors import AloraError, DataError
 from alora_ts.fleet.storage import absolute, open_place
 
@@ -61,7 +61,7 @@ def list_files(source: str | os.PathLike[str]) -> list[Entity]:
     entities: dict[str, Entity] = {}
     for path in sorted(found):
         base = path.rpartition("/")[2]
-        suffix = next((each for each in SUFFIXES if base.endswith(each)), None)
+        suffix = next((each for each in FOLDER_SUFFIXES if base.endswith(each)), None)
         # A leading dot or underscore is how writers mark files that are not data.
         if suffix is None or base.startswith((".", "_")):
             continue
@@ -73,7 +73,7 @@ def list_files(source: str | os.PathLike[str]) -> list[Entity]:
             )
         entities[name] = Entity(name, (absolute(files.unstrip_protocol(path)),))
     if not entities:
-        raise DataError(f"{source}: holds no {', '.join(SUFFIXES)} file")
+        raise DataError(f"{source}: holds no {', '.join(FOLDER_SUFFIXES)} file")
     return list(entities.values())
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import polars as pl
 
+from alora_ts.data.form import FileForm
 from alora_ts.data.frames import Choices
 from alora_ts.data.sources import as_paths, read_file_blocks
 from alora_ts.errors import AloraError, DataError, NotFittedError, nearest
@@ -103,6 +104,8 @@ class Fleet:
         time: str | None = None,
         columns: Iterable[str] | None = None,
         ignore: Iterable[str] = (),
+        label: str | None = None,
+        form: FileForm | None = None,
         progress: Progress = None,
     ) -> Self:
         """Fit a model for each entity.
@@ -118,7 +121,7 @@ class Fleet:
         output : path or URL, optional
             The fleet's folder, which all workers can write to; made if needed. An earlier run's
             results there are kept where they are still right. By default a temporary one.
-        time, columns, ignore
+        time, columns, ignore, label, form
             As for :meth:`ALoRa.fit`.
         progress : bool, callable or None
             None shows a bar on a terminal.
@@ -140,10 +143,12 @@ class Fleet:
             time=time,
             columns=None if columns is None else tuple(columns),
             ignore=tuple(ignore),
+            label=label,
+            form=form,
             warm_start=self.warm_start,
         )
         store = self._new_store(output)
-        entities = self._entities(X, group, store, "fit")
+        entities = self._entities(X, group, store, "fit", form)
         settings = replace(settings, expected=_common_columns(entities, settings))
         if settings.warm_start is not None:
             settings = replace(settings, pooled=self._fit_pooled(entities, store, settings))
@@ -185,7 +190,7 @@ class Fleet:
             Of the entities in X.
         """
         store, settings = self._fitted()
-        entities = self._entities(X, group, store, "detect")
+        entities = self._entities(X, group, store, "detect", settings.form)
         orders = (
             Order(entity, store.url, settings, time=time, variables=variables)
             for entity in entities
@@ -258,7 +263,9 @@ class Fleet:
             raise DataError(f"nothing is known of {entity!r}{nearest(entity, names)}")
         return status
 
-    def _entities(self, X: Any, group: str | None, store: Store, action: Action) -> list[Entity]:
+    def _entities(
+        self, X: Any, group: str | None, store: Store, action: Action, form: FileForm | None
+    ) -> list[Entity]:
         paths = as_paths(X)
         if group is None:
             if paths is None or isinstance(X, list | tuple):
@@ -268,7 +275,7 @@ class Fleet:
             partitions = list_partitions(X, group=group)
             if partitions is not None:
                 return partitions
-        return stage_groups(X, group=group, store=store, folder=f"{_STAGING}/{action}")
+        return stage_groups(X, group=group, store=store, folder=f"{_STAGING}/{action}", form=form)
 
     def _fit_pooled(self, entities: Sequence[Entity], store: Store, settings: Settings) -> str:
         assert settings.warm_start is not None
@@ -323,7 +330,13 @@ def _common_columns(entities: Sequence[Entity], settings: Settings) -> tuple[str
     None where none of them can be read.
     """
     seen, order = Counter[tuple[str, ...]](), dict[tuple[str, ...], tuple[str, ...]]()
-    choices = Choices.of(settings.time, settings.columns, settings.ignore)
+    choices = Choices.of(
+        settings.time,
+        settings.columns,
+        settings.ignore,
+        label=settings.label,
+        form=settings.form,
+    )
     for entity in entities[:_LOOKED_AT]:
         try:
             with fetched(entity.files[:1]) as paths:

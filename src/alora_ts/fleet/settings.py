@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from alora_ts.artifact import FORMAT_VERSION
+from alora_ts.data.form import FileForm
 from alora_ts.errors import ArtifactError
 from alora_ts.fleet.storage import Store, digest_file
 from alora_ts.version import __version__
@@ -53,6 +54,9 @@ class Settings:
     columns : tuple of str or None
     ignore : tuple of str
         As for :meth:`alora_ts.ALoRa.fit`.
+    label : str or None
+    form : FileForm or None
+        As for :meth:`alora_ts.ALoRa.fit`.
     expected : tuple of str or None
         The columns that every entity must have, in the order all models take them; None where
         any will do.
@@ -65,6 +69,8 @@ class Settings:
     time: str | None = None
     columns: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
+    label: str | None = None
+    form: FileForm | None = None
     expected: tuple[str, ...] | None = None
     warm_start: WarmStart | None = None
     pooled: str | None = None
@@ -76,8 +82,13 @@ class Settings:
         return ALoRa.from_params(self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """In a form JSON can hold."""
-        return asdict(self)
+        """In a form JSON can hold.
+
+        What a fleet does not say is left out, so that digests of earlier releases stay right.
+        """
+        plain = asdict(self) | {"form": None if self.form is None else self.form.to_dict()}
+        later = ("label", "form")
+        return {name: value for name, value in plain.items() if value or name not in later}
 
     def save(self, store: Store) -> None:
         """Write the fleet's description."""
@@ -103,7 +114,10 @@ class Settings:
         try:
             described = json.loads(content)
             found = described["format"]
-            settings = cls(**described["settings"]) if found == FORMAT_VERSION else None
+            saved = described["settings"]
+            if saved.get("form") is not None:
+                saved["form"] = FileForm.from_dict(saved["form"])
+            settings = cls(**saved) if found == FORMAT_VERSION else None
         except (ValueError, KeyError, TypeError) as error:
             raise ArtifactError(f"{store.url}/{FLEET_FILE} is damaged ({error})") from error
         if settings is None:

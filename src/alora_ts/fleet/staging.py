@@ -10,8 +10,8 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from alora_ts.data.csv_blocks import read_csv_blocks
-from alora_ts.data.sources import as_paths, find_files, read_group_column
+from alora_ts.data.form import FileForm
+from alora_ts.data.sources import as_paths, find_files, read_frames, read_group_column
 from alora_ts.data.write import as_polars
 from alora_ts.errors import DataError, nearest
 from alora_ts.fleet.entities import Entity
@@ -23,10 +23,10 @@ __all__ = ["stage_groups"]
 _SPILL_CELLS = 20_000_000
 """Cells held before they are written to disk, 160 MB of numbers."""
 
-_BLOCK_ROWS = 250_000
 
-
-def stage_groups(source: Any, *, group: str, store: Store, folder: str) -> list[Entity]:
+def stage_groups(
+    source: Any, *, group: str, store: Store, folder: str, form: FileForm | None = None
+) -> list[Entity]:
     """Split a table by a column into ``folder`` of a store.
 
     Parameters
@@ -40,6 +40,8 @@ def stage_groups(source: Any, *, group: str, store: Store, folder: str) -> list[
         Where workers can read.
     folder : str
         Below the store's root; replaced as a whole.
+    form : FileForm, optional
+        How files are read; by default that is found out.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def stage_groups(source: Any, *, group: str, store: Store, folder: str) -> list[
     store.remove(folder)
     with tempfile.TemporaryDirectory() as scratch:
         spill = _Spill(Path(scratch), group)
-        for frame, names in _blocks(source, group):
+        for frame, names in _blocks(source, group, form):
             empty = names.is_null()
             if empty.any():
                 row = spill.rows + int(empty.arg_true()[0])
@@ -67,7 +69,10 @@ def stage_groups(source: Any, *, group: str, store: Store, folder: str) -> list[
         for name, parts in spill.finish():
             target = f"{folder}/{folder_name(name)}.parquet"
             with store.writing(target) as path:
-                pl.read_parquet(parts).drop(group).write_parquet(path)
+                # A column in which some block holds a word is text there and numbers elsewhere.
+                pieces = [pl.read_parquet(part) for part in parts]
+                whole = pl.concat(pieces, how="vertical_relaxed")
+                whole.drop(group).write_parquet(path)
             entities.append(Entity(name, (absolute(f"{store.url}/{target}"),)))
     return entities
 
@@ -106,7 +111,9 @@ class _Spill:
             self._count += 1
 
 
-def _blocks(source: Any, group: str) -> Iterator[tuple[pl.DataFrame, pl.Series]]:
+def _blocks(
+    source: Any, group: str, form: FileForm | None
+) -> Iterator[tuple[pl.DataFrame, pl.Series]]:
     """Blocks of rows, each with the names of its entities as text."""
     paths = as_paths(source)
     if paths is None:
@@ -115,9 +122,9 @@ def _blocks(source: Any, group: str) -> Iterator[tuple[pl.DataFrame, pl.Series]]
         return
     with fetched([absolute(str(path)) for path in paths]) as local:
         for file in find_files(local):
-            names = read_group_column([file], group)
+            names = read_group_column([file], group, form)
             before = 0
-            for frame in _read(file):
+            for frame, _ in read_frames(file, form):
                 yield frame, names.slice(before, len(frame))
                 before += len(frame)
 
@@ -133,12 +140,3 @@ def _as_frame(source: Any, group: str) -> pl.DataFrame:
     if group not in frame.columns:
         raise DataError(f"group= names {group!r}, no such column{nearest(group, frame.columns)}")
     return as_polars(frame.to_native())
-
-
-def _read(file: Path) -> Iterator[pl.DataFrame]:
-    if not file.name.endswith(".parquet"):
-        yield from (frame for frame, _ in read_csv_blocks(file))
-        return
-    scan = pl.scan_parquet(file)
-    for start in range(0, int(scan.select(pl.len()).collect().item()), _BLOCK_ROWS):
-        yield scan.slice(start, _BLOCK_ROWS).collect()

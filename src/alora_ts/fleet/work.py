@@ -156,6 +156,8 @@ def read_entity(paths: list[Path], settings: Settings) -> Table:
         time=settings.time,
         columns=settings.columns,
         ignore=settings.ignore,
+        label=settings.label,
+        form=settings.form,
         progress=False,
     )
     expected = settings.expected

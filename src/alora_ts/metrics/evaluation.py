@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alora_ts.errors import AloraError
+from alora_ts.markup import boxed, html_table
 from alora_ts.metrics.auc import both_classes
 from alora_ts.metrics.curves import best_f1
 from alora_ts.metrics.events import runs
@@ -17,7 +19,10 @@ from alora_ts.metrics.inputs import same_length
 from alora_ts.metrics.localization import Segments, localization
 from alora_ts.metrics.measures import BEST, GIVEN, Value, measured
 
-__all__ = ["Evaluation", "Measure", "evaluate"]
+__all__ = ["COLUMNS", "Evaluation", "Measure", "evaluate"]
+
+COLUMNS = ("value", "precision", "recall", "random", "always", "above chance")
+"""What :meth:`Measure.cells` gives."""
 
 WHICH = "localization"
 PERCENTS = (100, 150)  # those of the paper
@@ -64,8 +69,26 @@ class Measure:
     always: float | None
     above_chance: float | None
 
+    def cells(self) -> list[str]:
+        """Value, precision, recall, random, always and above chance, as text for a table."""
+        random = _cell(self.random) + (f" ±{_cell(self.random_std)}" if self.random_std else "")
+        return [
+            _cell(self.value),
+            "" if self.precision is None else _cell(self.precision),
+            "" if self.recall is None else _cell(self.recall),
+            random,
+            _cell(self.always),
+            "" if self.above_chance is None else f"{self.above_chance:+.3f}",
+        ]
 
-@dataclass(frozen=True)
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
+
+
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a score is worth.
 
@@ -89,6 +112,21 @@ class Evaluation:
     anomalous: float
     best_threshold: float
     threshold: float | None
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: {self}>"
+
+    def __str__(self) -> str:
+        """One line: what was evaluated."""
+        return (
+            f"{self.rows:,} rows, {self.events:,} events, {self.anomalous:.1%} of the rows "
+            f"anomalous; best threshold (affiliation F1) {self.best_threshold:.6g}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [[one.choice, one.name, *one.cells()] for one in self.measures]
+        said = f"<p><b>Evaluation</b> {escape(str(self))}</p>"
+        return boxed(said, html_table(["", "", *COLUMNS], rows, numbers=range(2, 8)))
 
     def __getitem__(self, key: tuple[str, str]) -> Measure:
         """The line with this choice and name."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Table
 from alora_ts.data.chunks import prepare_chunks
+from alora_ts.data.frames import Choices
 from alora_ts.diagnosis import Incident
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
@@ -40,16 +41,22 @@ class ScoredChunk:
     incidents : tuple of Incident
         Those that began, went on or ended in the chunk, as far as they are known at its end. One
         that reaches into the next chunk comes again there, with the same ``start``.
+    judged : int
+        How many rows have a full window behind them.
     """
 
     table: Table
     score: NDArray[np.float64]
     alarm: NDArray[np.bool_]
     incidents: tuple[Incident, ...]
+    judged: int
 
     def frame(self) -> Any:
-        """Score and alarm beside the caller's own timestamps."""
-        return self.table.frame({"score": self.score, "is_anomaly": self.alarm})
+        """Score and alarm beside the caller's own timestamps and labels."""
+        columns: dict[str, NDArray[Any]] = {"score": self.score, "is_anomaly": self.alarm}
+        if self.table.label is not None and self.table.label_name is not None:
+            columns.setdefault(self.table.label_name, self.table.label)
+        return self.table.frame(columns)
 
 
 def score_chunks(
@@ -57,7 +64,7 @@ def score_chunks(
     source: str | os.PathLike[str],
     *,
     rows: int = 65_536,
-    time: str | None = None,
+    choices: Choices | None = None,
     progress: Progress = None,
 ) -> Iterator[ScoredChunk]:
     """Score files without holding them.
@@ -69,8 +76,8 @@ def score_chunks(
         CSV or Parquet, a folder or a glob, rows in the order of time.
     rows : int
         How many rows to read at once.
-    time : str, optional
-        The time column, where it has another name than in training.
+    choices : Choices, optional
+        How the files are read; by default as the training data were.
     progress : bool, callable or None
 
     Yields
@@ -84,7 +91,7 @@ def score_chunks(
     level = model.calibration.level()
     builder = model.incident_builder()
     for chunk in prepare_chunks(
-        source, model.preparation, window=reach, rows=rows, time=time, progress=progress
+        source, model.preparation, window=reach, rows=rows, choices=choices, progress=progress
     ):
         prepared = chunk.prepared
         block = examine(
@@ -97,7 +104,8 @@ def score_chunks(
             answered=chunk.overlap,
         ).block()
         pushed = builder.push(block)
-        yield ScoredChunk(chunk.table, block.score, pushed.alarm, pushed.incidents)
+        judged = int((~block.warm_up).sum())
+        yield ScoredChunk(chunk.table, block.score, pushed.alarm, pushed.incidents, judged)
 
 
 @dataclass(frozen=True)
@@ -109,10 +117,13 @@ class Written:
     alarming_rows : int
     incidents : tuple of Incident
         In order of time.
+    judged : int
+        Rows with a full window behind them.
     """
 
     alarming_rows: int
     incidents: tuple[Incident, ...]
+    judged: int
 
 
 def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) -> Written:
@@ -121,12 +132,13 @@ def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) ->
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise AloraError(f"cannot write {target} in chunks; use .csv or .parquet")
-    alarms, incidents = 0, dict[int, Incident]()
+    alarms, judged, incidents = 0, 0, dict[int, Incident]()
     with write_atomically(target) as part, tempfile.TemporaryDirectory(dir=part.parent) as folder:
         pieces = Path(folder)
         with part.open("wb") as out:
             for number, chunk in enumerate(chunks):
                 alarms += int(chunk.alarm.sum())
+                judged += chunk.judged
                 incidents |= {incident.start: incident for incident in chunk.incidents}
                 frame = chunk.frame()
                 if suffix == ".csv":
@@ -135,4 +147,4 @@ def write_chunks(chunks: Iterable[ScoredChunk], path: str | os.PathLike[str]) ->
                     frame.write_parquet(pieces / f"{number:09}.parquet")
         if suffix == ".parquet":
             pl.scan_parquet(pieces / "*.parquet").sink_parquet(part)
-    return Written(alarms, tuple(incidents.values()))
+    return Written(alarms, tuple(incidents.values()), judged)

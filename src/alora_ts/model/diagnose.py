@@ -13,6 +13,7 @@ from alora_ts.diagnosis.builder import Block
 from alora_ts.model.card import model_card
 from alora_ts.model.examine import Gather, examine
 from alora_ts.model.fitted import FittedModel
+from alora_ts.model.health import check_diagnosis
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
 
@@ -30,7 +31,8 @@ def diagnose(
     """Score every row, find the incidents and name their culprits."""
     found, block = diagnose_part(model, table, segments=segments, report=report, gather=gather)
     pushed = model.incident_builder().push(block)
-    return replace(found, alarm=pushed.alarm, incidents=pushed.incidents)
+    found = replace(found, alarm=pushed.alarm, incidents=pushed.incidents)
+    return replace(found, health=check_diagnosis(model, found))
 
 
 def diagnose_part(

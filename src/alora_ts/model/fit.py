@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +21,7 @@ from alora_ts.learning import Callback, TrainingSummary, train
 from alora_ts.learning.descent import Descend
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.model.fitted import FittedModel, Period, join_segments, limit
+from alora_ts.model.health import check_fit
 from alora_ts.model.options import FitOptions
 from alora_ts.model.surprise import surprise_at
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
@@ -94,7 +95,7 @@ def fit_model(
     mechanisms = learn_mechanisms(
         rows.values, rows.segments, window=options.window, held_back=rows.held_back
     )
-    return FittedModel(
+    fitted = FittedModel(
         network=network,
         preparation=rows.preparation,
         calibration=_calibrate(network, mechanisms, rows, options, report),
@@ -105,6 +106,7 @@ def fit_model(
         mechanisms=mechanisms,
         report=rows.prepared.report,
     )
+    return replace(fitted, health=check_fit(fitted, table))
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,8 @@ class FittedModel:
         saved before it was learned.
     report : PreparationReport or None
         What was done to the training rows; None in a model that was loaded.
+    health : tuple of str
+        What should make a reader doubt the fit, see :mod:`alora_ts.model.health`.
     """
 
     network: ALoRaT
@@ -105,6 +107,7 @@ class FittedModel:
     device: str = "auto"
     mechanisms: Mechanisms | None = None
     report: PreparationReport | None = None
+    health: tuple[str, ...] = ()
 
     @property
     def window(self) -> int:
@@ -165,6 +168,7 @@ class FittedModel:
             "calibration": self.calibration.to_dict(),
             "training": dataclasses.asdict(self.training),
             "period": dataclasses.asdict(self.period),
+            "health": list(self.health),
         }
 
     def tensors(self) -> dict[str, Tensor]:
@@ -221,6 +225,7 @@ class FittedModel:
             options=diagnosis,
             device=device,
             mechanisms=Mechanisms(**learned) if learned else None,
+            health=tuple(saved.get("health", ())),
         )
 
 

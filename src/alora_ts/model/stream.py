@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import plan_windows
+from alora_ts.data.form import EPOCHS
 from alora_ts.data.hold import RowHold
 from alora_ts.diagnosis import Reading
 from alora_ts.diagnosis.alarms import Alarms
@@ -21,8 +23,10 @@ from alora_ts.fast.ring import Ring
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.model.localize import localize_rows, needs_windows
 from alora_ts.model.surprise import row_surprise
+from alora_ts.scoring.drift import Level
+from alora_ts.scoring.following import Following
 
-__all__ = ["Stream"]
+__all__ = ["Stream", "StreamState"]
 
 _MICROSECOND = 1e-6
 
@@ -46,6 +50,40 @@ class _Taken:
     full: int
     anew: bool
     timestamp: Any
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """What a stream remembers: arrays and plain values, which can be pickled or stored.
+
+    Attributes
+    ----------
+    window : ndarray of shape (T, d)
+        The last rows, scaled.
+    recent : ndarray of shape (s,)
+        The last scores before smoothing.
+    blames : ndarray of shape (m, d)
+        The last rows' errors, for localization.
+    level : Following or Level
+        What is usual now.
+    alarming : bool
+        Whether the last row alarmed.
+    held : ndarray of shape (d,) or None
+        The last value of each variable.
+    last_time : numpy.datetime64, float or None
+    rows, seen : int
+        Rows pushed in all, and since the start or the last gap.
+    """
+
+    window: NDArray[np.float32]
+    recent: NDArray[np.float64]
+    blames: NDArray[np.float64]
+    level: Following | Level
+    alarming: bool
+    held: NDArray[np.float64] | None
+    last_time: np.datetime64 | float | None
+    rows: int
+    seen: int
 
 
 class Stream:
@@ -75,6 +113,57 @@ class Stream:
         self._last_time: np.datetime64 | float | None = None
         self._rows = 0
         self._seen = 0
+
+    def state(self) -> StreamState:
+        """Everything the stream remembers, to be kept and resumed elsewhere; see there."""
+        return StreamState(
+            window=self._ring.rows.copy(),
+            recent=self._recent.copy(),
+            blames=self._blames.copy(),
+            level=copy.deepcopy(self._level),
+            alarming=self._alarms.active,
+            held=None if self._hold.last is None else self._hold.last.copy(),
+            last_time=self._last_time,
+            rows=self._rows,
+            seen=self._seen,
+        )
+
+    def resume(self, state: StreamState) -> Self:
+        """Go on where another stream of the same model stopped.
+
+        Raises
+        ------
+        DataError
+            When the state is that of a model of another shape.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> from alora_ts import ALoRa
+        >>> rows = np.random.default_rng(0).normal(size=(120, 2))
+        >>> model = ALoRa(window=4, epochs=1, epoch_windows=64).fit(rows[:100])
+        >>> first, second = model.stream(), model.stream()
+        >>> _ = first.push_many(rows[100:110])
+        >>> kept = pickle.dumps(first.state())  # in a file, a database, another process
+        >>> resumed = model.stream().resume(pickle.loads(kept))
+        >>> resumed.push(rows[110]).score == first.push(rows[110]).score
+        True
+        """
+        own = self.state()
+        for name in ("window", "recent", "blames"):
+            given, wanted = getattr(state, name).shape, getattr(own, name).shape
+            if given != wanted:
+                raise DataError(
+                    f"this is the state of another model: {name} has the shape {given}, not "
+                    f"{wanted}; resume it with the model it came from"
+                )
+        self._ring.extend(state.window)
+        self._recent[:], self._blames[:] = state.recent, state.blames
+        self._level = copy.deepcopy(state.level)
+        self._alarms.active = state.alarming
+        self._hold.last = None if state.held is None else state.held.copy()
+        self._last_time, self._rows, self._seen = state.last_time, state.rows, state.seen
+        return self
 
     def push(
         self, row: Mapping[str, float] | Sequence[float] | NDArray[Any], *, time: Any = None
@@ -168,7 +257,7 @@ class Stream:
 
     def _take(self, row: Any, time: Any) -> _Taken:
         """Check and scale a row; only what is known of earlier rows changes."""
-        self._tick(_as_time(time))
+        self._tick(_as_time(time, self._model.preparation.fitted.form.time_format))
         scaled = self._scale(row)
         self._seen += 1
         self._rows += 1
@@ -289,9 +378,12 @@ def _remember(past: NDArray[np.float64], now: Any, rows: int) -> Any:
     return np.add.reduce(past[-count:]) / count
 
 
-def _as_time(time: Any) -> np.datetime64 | float | None:
+def _as_time(time: Any, form: str | None) -> np.datetime64 | float | None:
     if time is None or isinstance(time, int | float):
-        return time
+        if time is None or form not in EPOCHS:
+            return time
+        # Training's times were numbers since 1970, and its gap is in seconds.
+        return np.datetime64(round(time * 1_000_000 / EPOCHS[form]), "us")
     try:
         return np.datetime64(time, "us")
     except ValueError as error:

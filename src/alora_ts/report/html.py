@@ -15,7 +15,14 @@ from alora_ts.progress import Progress, Report, Step, reporting
 from alora_ts.report.browser import signal_browser
 from alora_ts.report.incident_section import incident_section
 from alora_ts.report.moments import Clock, number
-from alora_ts.report.notes import GUIDE, incident_table, model_card, preparation_notes
+from alora_ts.report.notes import (
+    GUIDE,
+    health_notes,
+    incident_table,
+    model_card,
+    preparation_notes,
+    worst_first,
+)
 from alora_ts.report.overview import fingerprint, timeline, traces
 from alora_ts.report.relations import contribution_map, relation_ring
 from alora_ts.report.story import Story, summary, tell
@@ -86,13 +93,13 @@ def render_report(
 def _page(diagnosis: Diagnosis, title: str, extra: Mapping[str, str], report: Report) -> str:
     clock = Clock.of(diagnosis)
     stories = tell(diagnosis)
-    worst = sorted(stories, key=lambda story: -story.incident.score)[:_DETAILED]
-    detailed = sorted(worst, key=lambda story: story.number)
+    detailed = worst_first(stories)[:_DETAILED]
     last = len(diagnosis.score) - 1
     zone = f", times in {escape(clock.zone)}" if clock.zone else ""
     assets = resources.files("alora_ts.report") / "assets"
     parts: list[Callable[[], str]] = [
         lambda: _summary_card(diagnosis, stories, clock),
+        lambda: health_notes(diagnosis.health),
         *(partial(card, escape(heading), "", body) for heading, body in extra.items()),
         lambda: _timeline_card(diagnosis, stories, detailed, clock),
         *(partial(incident_section, diagnosis, story, clock) for story in detailed),
@@ -165,7 +172,11 @@ def _timeline_card(
         '<ul class="key"><li><i class="blue"></i>score</li>'
         '<li><i class="dash hot-ink"></i>alarm level</li><li><i class="wash"></i>incident</li>'
     )
-    key += '<li><i class="wash grey"></i>no data</li></ul>' if diagnosis.gaps else "</ul>"
+    key += '<li><i class="wash grey"></i>no data</li>' if diagnosis.gaps else ""
+    if diagnosis.labels is not None:
+        named = escape(diagnosis.table.label_name or "the label")
+        key += f'<li><i class="wash truth"></i>marked by {named}</li>'
+    key += "</ul>"
     shown = {story.number for story in detailed}
     body = timeline(diagnosis, stories, clock, flagged=shown) + key
     body += (

@@ -140,6 +140,8 @@ class Clock:
         >>> hours = Clock(np.zeros(0)).ticks(82_800, 97_200, most=4)
         >>> [label for _, label in hours]
         ['23:00', '2 Jan', '01:00', '02:00', '03:00']
+        >>> [label for _, label in Clock(np.zeros(0)).ticks(0, 172_800, most=4)]
+        ['1 Jan', '1 Jan 12:00', '2 Jan', '2 Jan 12:00', '3 Jan']
         """
         span = max(high - low, 1e-9)
         if not self.is_time:
@@ -149,7 +151,10 @@ class Clock:
             step = _DAY * max(1, math.ceil(span / _DAY / most))
         first = math.ceil(low / step) * step
         ticks = [first + i * step for i in range(math.floor((high - first) / step) + 1)]
-        return [(tick, _short(tick, step)) for tick in ticks]
+        labels = [_short(tick, step) for tick in ticks]
+        if len(set(labels)) < len(labels):
+            labels = [_full(tick, step) for tick in ticks]
+        return list(zip(ticks, labels, strict=True))
 
 
 def _on_the_wall(micros: NDArray[np.datetime64], zone: str) -> NDArray[np.datetime64]:
@@ -185,6 +190,20 @@ def round_ticks(low: float, high: float, *, most: int = 5) -> list[float]:
     count = math.floor((high - first * step) / step + 1e-9) + 1
     ticks = [(first + i) * step for i in range(count)]
     return [float(f"{tick:.15g}") for tick in ticks]
+
+
+def _full(moment: float, step: float) -> str:
+    """A tick that is not taken for one of another day or year.
+
+    Examples
+    --------
+    >>> _full(86_400.0, 86_400), _full(43_200.0, 43_200), _full(86_400.0, 43_200)
+    ('2 Jan 1970', '1 Jan 12:00', '2 Jan')
+    """
+    day = _short(moment // _DAY * _DAY, _DAY)
+    if step >= _DAY:
+        return f"{day} {str(np.datetime64(round(moment), 's'))[:4]}"
+    return day if moment % _DAY == 0 else f"{day} {_short(moment, step)}"
 
 
 def _short(moment: float, step: float) -> str:

@@ -6,10 +6,18 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from alora_ts.diagnosis.severity import by_severity
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.story import Story
 
-__all__ = ["GUIDE", "incident_table", "model_card", "preparation_notes"]
+__all__ = [
+    "GUIDE",
+    "health_notes",
+    "incident_table",
+    "model_card",
+    "preparation_notes",
+    "worst_first",
+]
 
 GUIDE = """<dl class="guide">
 <dt>Score</dt><dd>How unusual the last stretch of all signals together is. It is scaled so that 1
@@ -30,9 +38,9 @@ operation also scores high; a fault that was present in training does not.</dd>
 
 
 def incident_table(stories: Sequence[Story], clock: Clock, *, linked: set[int]) -> str:
-    """List all incidents; those with a section of their own are linked to it."""
+    """List all incidents, the worst first; those with a section of their own are linked to it."""
     rows = []
-    for story in stories:
+    for story in worst_first(stories):
         incident = story.incident
         name = f"Incident {story.number}"
         if story.number in linked:
@@ -42,14 +50,33 @@ def incident_table(stories: Sequence[Story], clock: Clock, *, linked: set[int]) 
         culprits = ", ".join(f"{escape(c.variable)} ({c.share:.0%})" for c in main)
         rows.append(
             f"<tr><td>{name}</td><td>{clock.at(incident.start)}</td><td>{span}</td>"
-            f'<td class="n">{number(incident.score)}×</td><td>{culprits}</td></tr>'
+            f'<td class="n">{number(incident.score)}×</td><td>{incident.severity}</td>'
+            f"<td>{culprits}</td></tr>"
         )
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="All incidents"><table>'
         '<thead><tr><th scope="col">Incident</th><th scope="col">Began</th>'
         '<th scope="col">Lasted</th><th scope="col" class="n">Peak</th>'
+        '<th scope="col">Severity</th>'
         '<th scope="col">Main culprits</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def worst_first(stories: Sequence[Story]) -> list[Story]:
+    """Stories by severity, then by score."""
+    order = {id(one): at for at, one in enumerate(by_severity([s.incident for s in stories]))}
+    return sorted(stories, key=lambda story: order[id(story.incident)])
+
+
+def health_notes(health: Sequence[str]) -> str:
+    """Write what should make a reader doubt the result; nothing where there is nothing."""
+    if not health:
+        return ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in health)
+    return (
+        '<section class="card" aria-label="Doubts"><h2>Before you trust this</h2>'
+        f'<ul class="plain">{items}</ul></section>'
     )
 
 

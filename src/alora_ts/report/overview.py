@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis.shares import shares
+from alora_ts.metrics.events import runs
 from alora_ts.report.chart import Band, Line, chart
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.png import shade_png
@@ -20,7 +21,15 @@ from alora_ts.report.story import Story
 if TYPE_CHECKING:
     from alora_ts.diagnosis.diagnosis import Diagnosis
 
-__all__ = ["blame_cells", "fingerprint", "gap_bands", "incident_bands", "timeline", "traces"]
+__all__ = [
+    "blame_cells",
+    "fingerprint",
+    "gap_bands",
+    "incident_bands",
+    "label_bands",
+    "timeline",
+    "traces",
+]
 
 _POINTS = 4000
 _COLUMNS = 900
@@ -61,6 +70,17 @@ def gap_bands(diagnosis: Diagnosis, clock: Clock) -> list[Band]:
     return bands
 
 
+def label_bands(diagnosis: Diagnosis, clock: Clock) -> list[Band]:
+    """Mark the rows that the caller's label marks."""
+    if diagnosis.labels is None:
+        return []
+    starts, ends = runs(diagnosis.labels)
+    return [
+        Band(float(clock.moments[start]), float(clock.moments[end - 1]), style="truth")
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+
+
 def timeline(
     diagnosis: Diagnosis, stories: Sequence[Story], clock: Clock, *, flagged: Set[int]
 ) -> str:
@@ -72,7 +92,11 @@ def timeline(
         high=float(clock.moments[-1]),
         scale=Scale.for_scores(score),
         lines=[_thin("score", "score", clock, score)],
-        bands=[*gap_bands(diagnosis, clock), *incident_bands(stories, clock, flagged=flagged)],
+        bands=[
+            *gap_bands(diagnosis, clock),
+            *label_bands(diagnosis, clock),
+            *incident_bands(stories, clock, flagged=flagged),
+        ],
         label=f"Anomaly score over time; {len(stories)} incidents exceed the alarm level 1",
         style="tall sync",
     )

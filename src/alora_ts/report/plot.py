@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.errors import AloraError, DataError
+from alora_ts.metrics.events import runs
 from alora_ts.report.moments import number
 from alora_ts.report.sampling import sample_rows
 from alora_ts.report.story import tell
@@ -39,7 +41,7 @@ def plot_diagnosis(diagnosis: Diagnosis, *, incident: int | None = None) -> Figu
     Returns
     -------
     matplotlib.figure.Figure
-        Not shown and not registered with pyplot; ``figure.savefig`` writes it.
+        Not registered with pyplot. A notebook shows it; ``figure.savefig`` writes it.
 
     Raises
     ------
@@ -58,14 +60,15 @@ def plot_diagnosis(diagnosis: Diagnosis, *, incident: int | None = None) -> Figu
     'score, in times of the alarm level'
     """
     try:
-        from matplotlib.figure import Figure
+        import_module("matplotlib.figure")
+        from alora_ts.report.figure import ShownFigure
     except ImportError as error:
         raise AloraError(
             "plots need the package matplotlib; install it with: pip install 'alora-ts[plot]'"
         ) from error
     first, after = _shown_rows(diagnosis, incident)
     names = _culprits(diagnosis, incident)
-    figure = Figure(figsize=(11, 3.2 + 1.7 * len(names)), layout="constrained")
+    figure = ShownFigure(figsize=(11, 3.2 + 1.7 * len(names)), layout="constrained")
     grid = figure.subplots(
         1 + len(names), 1, sharex=True, squeeze=False, height_ratios=[1.6] + [1.0] * len(names)
     )
@@ -161,3 +164,8 @@ def _shade(
         first, last = max(found.start, int(rows[0])), min(found.end - 1, int(rows[-1]))
         if first <= last:
             axes.axvspan(moments[first], moments[last], color=_HOT, alpha=0.12, linewidth=0)
+    if diagnosis.labels is not None:
+        starts, ends = runs(diagnosis.labels[rows])
+        for start, end in zip(starts + rows[0], ends + rows[0] - 1, strict=True):
+            # A strip along the top: what was marked, apart from what was found.
+            axes.axvspan(moments[start], moments[end], 0.96, 1.0, color=_CALM, linewidth=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,13 +83,26 @@ class Scale:
         return heights
 
     def ticks(self, *, most: int = 5) -> list[tuple[float, str]]:
-        """List some round values with their labels."""
+        """List some round values with their labels, each another.
+
+        Examples
+        --------
+        >>> [label for _, label in Scale(61_234.1, 61_234.6).ticks(most=3)]
+        ['61,234.2', '61,234.4', '61,234.6']
+        """
         if self.alarm:
             known = [tick for tick in _ALARM_TICKS if self.low <= tick <= self.high]
             # Too many would overlap: the alarm level and every second one above it stay.
             chosen = known if len(known) <= 5 else [*known[:2], *known[3::2]]
             return [(tick, f"{number(tick)}×" if tick else "0") for tick in chosen]
-        return [(tick, number(tick)) for tick in round_ticks(self.low, self.high, most=most)]
+        ticks = round_ticks(self.low, self.high, most=most)
+        labels = [number(tick) for tick in ticks]
+        if len(set(labels)) < len(labels):
+            # Far from zero three digits do not tell neighbours apart.
+            step = min(b - a for a, b in itertools.pairwise(ticks))
+            digits = max(0, -math.floor(math.log10(step)))
+            labels = [f"{tick:,.{digits}f}" for tick in ticks]
+        return list(zip(ticks, labels, strict=True))
 
     def _inner(self, values: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
         if not self.alarm:

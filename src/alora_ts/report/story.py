@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis.incident import STANDS_OUT
+from alora_ts.diagnosis.severity import count_severities
 from alora_ts.report.moments import Clock, number
 
 if TYPE_CHECKING:
@@ -134,12 +135,13 @@ def summary(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock) -> s
     if not stories:
         score = np.where(diagnosis.warm_up, -np.inf, diagnosis.score)
         if not np.isfinite(score).any():
-            return "No incident: all rows belong to the warm-up."
+            return "Nothing could be judged: all rows belong to the warm-up."
         row = int(np.argmax(score))
         return (
             "No incident: the score stayed below the alarm level throughout "
             f"(highest {number(float(score[row]))} of it, at {clock.at(row)})."
         )
     worst = max(stories, key=lambda story: story.incident.score)
-    count = f"{len(stories):,} incidents; the worst" if len(stories) > 1 else "1 incident; it"
+    said = count_severities([story.incident for story in stories])
+    count = f"{said}; the worst" if len(stories) > 1 else "1 incident; it"
     return f"{count} {sentence(worst, clock)}."

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from alora_ts.data.csv_blocks import read_csv_blocks
 from alora_ts.data.frames import Choices
+from alora_ts.data.opening import FOLDER_SUFFIXES
 from alora_ts.data.record import Table
-from alora_ts.data.sources import SUFFIXES, read_file_blocks
+from alora_ts.data.sources import read_file_blocks, read_frames
 from alora_ts.errors import AloraError, DataError
 from alora_ts.files import write_atomically
 from alora_ts.serve.connect.payload import read_time
@@ -73,7 +73,7 @@ class DirectoryConnector:
         seen = dict[Path, tuple[int, int, float]]()
         ready = list[tuple[int, Path]]()
         for entry in os.scandir(folder):
-            if not entry.name.endswith(SUFFIXES) or entry.name.startswith((".", "_")):
+            if not entry.name.endswith(FOLDER_SUFFIXES) or entry.name.startswith((".", "_")):
                 continue
             try:
                 stat = entry.stat()
@@ -130,7 +130,7 @@ class DirectoryConnector:
 
 def _header(path: Path) -> list[str]:
     if not path.name.endswith(".parquet"):
-        return next(read_csv_blocks(path))[0].columns
+        return next(read_frames(path))[0].columns
     try:
         return list(pl.read_parquet_schema(path))
     except (OSError, pl.exceptions.PolarsError) as error:
