@@ -211,6 +211,23 @@ def range_auc(
     return roc, pr
 
 
+def naive_period_window(series: Sequence[float]) -> int:
+    """TSB-AD's window: every lag summed up, then the highest local maximum."""
+    rows = [float(value) for value in series][:20_000]
+    n = len(rows)
+    mean = sum(rows) / n
+    power = sum((value - mean) ** 2 for value in rows)
+    if power == 0:
+        return 125
+    lags = [
+        sum((rows[t] - mean) * (rows[t + lag] - mean) for t in range(n - lag)) / power
+        for lag in range(3, min(n, 401))
+    ]
+    peaks = [i for i in range(1, len(lags) - 1) if lags[i] > max(lags[i - 1], lags[i + 1])]
+    highest = max(peaks, key=lambda i: lags[i], default=0)
+    return highest + 3 if 3 <= highest <= 300 else 125
+
+
 def localized(truth: Sequence[int], scores: Sequence[float], percent: int) -> tuple[float, float]:
     """Hit rate and NDCG of one row: the mean over every order of the ties."""
     d, g = len(truth), sum(truth)

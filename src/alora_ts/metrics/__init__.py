@@ -19,6 +19,7 @@ from alora_ts.metrics.localization import (
     localization,
     ndcg,
 )
+from alora_ts.metrics.period import period_window
 from alora_ts.metrics.point import event_based, point, point_adjusted
 from alora_ts.metrics.ranges import range_based, tsb_range_f1
 from alora_ts.metrics.results import BestF1, Curve, PrecisionRecall
@@ -54,6 +55,7 @@ __all__ = [
     "judge_incidents",
     "localization",
     "ndcg",
+    "period_window",
     "point",
     "point_adjusted",
     "range_auc",
