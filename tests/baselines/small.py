@@ -25,6 +25,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "d3r": {"window": 8, "width": 8, "heads": 2, "feed_forward": 8, "reach": 3, "epochs": 1},
     "sarad": {"window": 8, "width": 8, "heads": 2, "feed_forward": 8, "epochs": 1},
     "isolation-forest": {"trees": 20},
+    "kmeans-ad": {"window": 8, "clusters": 4},
+    "cnn": {"window": 12, "channels": (4, 6), "epochs": 2},
     "memto": {"window": 20, "stride": 10, "width": 8, "heads": 2, "epochs": 2, "items": 4},
     "npsr": {"point_window": 20, "sequence_window": 16, "gap": 4, "epochs": 2},
     "daemon": {"window": 16, "base": 4, "latent": 8, "epochs": 2, "path_steps": 4},

@@ -33,10 +33,13 @@ class Scaling:
         standard deviation 1).
     clip : tuple of two floats, or None
         Bounds for later rows.
+    own_units : bool
+        Whether values stay in the units of the table instead.
     """
 
     bounds: tuple[float, float] | None = None
     clip: tuple[float, float] | None = None
+    own_units: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,10 +119,14 @@ class InputReader:
         table = _with_borders(source if isinstance(source, Table) else as_table(source), segments)
         self._preparation.fit(table)
         rows = self._standardised(table)
-        if self.scaling.bounds is None:
+        if self.scaling.own_units:
+            standardiser = self._preparation.fitted.standardiser
+            self._range = Range(standardiser.center, standardiser.scale)
+        elif self.scaling.bounds is None:
             return rows
-        low, high = self.scaling.bounds
-        self._range = fit_range(rows.values, low=low, high=high, clip=self.scaling.clip)
+        else:
+            low, high = self.scaling.bounds
+            self._range = fit_range(rows.values, low=low, high=high, clip=self.scaling.clip)
         return replace(rows, values=self._range.apply(rows.values))
 
     def read(self, source: Any, *, segments: ArrayLike | None = None) -> Rows:

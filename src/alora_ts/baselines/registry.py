@@ -27,6 +27,8 @@ _METHODS = {
     "lof": "lof.LOF",
     "oc-svm": "ocsvm.OCSVM",
     "isolation-forest": "isolation_forest.IsolationForest",
+    "kmeans-ad": "kmeans_ad.KMeansAD",
+    "cnn": "cnn.CNN",
     "omnianomaly": "omnianomaly.OmniAnomaly",
     "daemon": "daemon.DAEMON",
     "interfusion": "interfusion.InterFusion",

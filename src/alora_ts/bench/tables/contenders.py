@@ -22,6 +22,8 @@ _SHOWN = {
     "lof": "LOF",
     "oc-svm": "OC-SVM",
     "isolation-forest": "Isolation Forest",
+    "kmeans-ad": "KMeansAD",
+    "cnn": "CNN",
     "omnianomaly": "OmniAnomaly",
     "daemon": "DAEMON",
     "interfusion": "InterFusion",
