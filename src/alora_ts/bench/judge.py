@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.bench.record import Measurement
 from alora_ts.datasets import Dataset
 from alora_ts.diagnosis.alarms import LEVELS
-from alora_ts.metrics import best_f1, localization
+from alora_ts.metrics import best_f1, localization, period_window
 from alora_ts.metrics.evaluation import PERCENTS
 from alora_ts.metrics.measures import BEST, GIVEN, measured
 
@@ -19,7 +21,7 @@ _ALARM = LEVELS.opening
 
 
 def judge_detection(
-    data: Dataset, score: NDArray[np.float64], *, range_window: int
+    data: Dataset, score: NDArray[np.float64], *, range_window: int | Literal["period"]
 ) -> dict[str, Measurement]:
     """Every detection metric, at the oracle threshold and at the one chosen without labels.
 
@@ -29,11 +31,12 @@ def judge_detection(
         With normal and anomalous rows.
     score : ndarray of shape (M,)
         Calibrated: above 1 alarms.
-    range_window : int
-        Of VUS and range-AUC.
+    range_window : int or "period"
+        Of VUS and range-AUC; "period" is TSB-AD's, of the first variable.
     """
     levels = {BEST: best_f1(data.label, score).threshold, GIVEN: _ALARM}
-    found = measured(data.label, score, levels, window=range_window, seconds_per_row=None)
+    window = period_window(data.test[:, 0]) if range_window == "period" else range_window
+    found = measured(data.label, score, levels, window=window, seconds_per_row=None)
     return {
         f"{choice} / {name}": Measurement(one.value, one.precision, one.recall)
         for (choice, name), one in found.items()

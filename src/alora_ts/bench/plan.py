@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -97,8 +97,9 @@ class Plan(_Strict):
         A run that takes longer is ended and recorded as failed.
     memory_gib : float
         The same for its memory.
-    range_window : int
-        The window of VUS and range-AUC.
+    range_window : int or "period"
+        The window of VUS and range-AUC: rows, or for each series the one that TSB-AD would take;
+        see :func:`~alora_ts.metrics.period_window`.
     datasets : list of PlannedDataset
     methods : list of PlannedMethod
     """
@@ -109,7 +110,7 @@ class Plan(_Strict):
     threads: int = Field(1, ge=1)
     minutes: float = Field(60.0, gt=0)
     memory_gib: float = Field(8.0, gt=0)
-    range_window: int = Field(100, ge=0)
+    range_window: Annotated[int, Field(ge=0)] | Literal["period"] = 100
     datasets: list[PlannedDataset] = Field(min_length=1)
     methods: list[PlannedMethod] = Field(min_length=1)
 
@@ -132,7 +133,7 @@ def shipped_plans() -> dict[str, Path]:
     Examples
     --------
     >>> sorted(shipped_plans())
-    ['ablation', 'cpu', 'paper', 'smoke']
+    ['ablation', 'cpu', 'paper', 'smoke', 'tsb-ad']
     """
     folder = Path(str(files("alora_ts.bench") / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}

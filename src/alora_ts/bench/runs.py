@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from alora_ts.bench.contestant import check_method
 from alora_ts.bench.entities import open_entity, planned_entities
@@ -26,14 +27,14 @@ class Run(Case):
     ----------
     needs_pairs : int or None
         See :class:`~alora_ts.bench.plan.PlannedMethod`.
-    range_window : int
-        Of VUS and range-AUC.
+    range_window : int or "period"
+        See :class:`~alora_ts.bench.plan.Plan`.
     threads : int
         Threads it may use.
     """
 
     needs_pairs: int | None = None
-    range_window: int = 100
+    range_window: int | Literal["period"] = 100
     threads: int = 1
 
     @property

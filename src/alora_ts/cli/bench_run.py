@@ -182,7 +182,10 @@ def _missing(expansion: Expansion) -> Iterator[str]:
         there = sum(place.split(" ")[0] == name for place in expansion.rows)
         if there:
             gone = ", ".join(place.partition(" ")[2] for place in places)
-            yield f"left out, {len(places)} parts of {name} that are not here: {gone}"
+            yield (
+                f"left out, {len(places)} parts of {name} that are not here: {gone}; "
+                f"`alora-ts data info {name}` says where to get them"
+            )
         else:
             yield f"left out, not here: {expansion.missing[places[0]]}"
 

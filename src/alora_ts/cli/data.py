@@ -56,7 +56,7 @@ def info(name: _Name) -> None:
     typer.echo(f"home      {found.home}")
     typer.echo(f"licence   {found.licence}")
     typer.echo(f"cite      {found.citation}")
-    typer.echo(f"variables {found.official.variables}")
+    typer.echo(f"variables {found.official.variables or 'differ by entity'}")
     if found.entities:
         typer.echo(f"entities  {', '.join(found.entities)}")
     typer.echo(f"looked for in {', '.join(found.folders)} of the data root")

@@ -49,15 +49,15 @@ class Official:
 
     Attributes
     ----------
-    variables : int
-        Columns of the data.
+    variables : int or None
+        Columns of the data; None where entities differ.
     train_rows, test_rows : int or None
         Rows of all entities together.
     anomalous : int or None
         Labelled test rows of all entities together.
     """
 
-    variables: int
+    variables: int | None = None
     train_rows: int | None = None
     test_rows: int | None = None
     anomalous: int | None = None

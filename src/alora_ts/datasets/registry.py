@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from alora_ts.datasets import asd, hai, jumpstarter, msds, psm, smd, swat, telemanom
+from alora_ts.datasets import asd, hai, jumpstarter, msds, psm, smd, swat, telemanom, tsb_ad
 from alora_ts.datasets.dataset import Dataset
 from alora_ts.datasets.family import Family, Request
 from alora_ts.datasets.own import own_families
@@ -27,6 +27,7 @@ FAMILIES: dict[str, Family] = {
         asd.FAMILY,
         jumpstarter.D2,
         jumpstarter.D3,
+        tsb_ad.FAMILY,
     )
 }
 
