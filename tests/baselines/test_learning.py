@@ -25,6 +25,7 @@ def data() -> SyntheticDataset:
         ("lof", {}),
         ("oc-svm", {}),
         ("isolation-forest", {}),
+        ("cnn", {"epochs": 6}),
         ("npsr", {"stride": 40, "epochs": 4}),
         ("daemon", {"spectral": False, "stride": 8, "epochs": 4}),
     ],

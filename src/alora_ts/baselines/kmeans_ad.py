@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -65,6 +66,7 @@ class KMeansAD(Detector):
     def _fit(self, rows: Rows, report: Report) -> None:
         try:
             from sklearn.cluster import KMeans
+            from sklearn.exceptions import ConvergenceWarning
         except ModuleNotFoundError as error:
             raise AloraError(
                 f"KMeansAD needs the package {error.name!r}, which is not installed; "
@@ -76,7 +78,10 @@ class KMeansAD(Detector):
         chosen = np.linspace(0, len(plan.ends) - 1, count).astype(np.intp)
         windows = _shapes(plan, rows, chosen)
         model = KMeans(min(self.clusters, count), n_init=1, random_state=self.seed)
-        self.centres_: NDArray[np.float64] = model.fit(windows).cluster_centers_
+        with warnings.catch_warnings():
+            # Fewer different windows than clusters: some centres coincide, which does no harm.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.centres_: NDArray[np.float64] = model.fit(windows).cluster_centers_
         report(Step("fitting", 1, 1))
 
     def _score(self, rows: Rows, report: Report) -> NDArray[Any]:
@@ -95,9 +100,10 @@ class KMeansAD(Detector):
 def _shapes(plan: WindowPlan, rows: Rows, which: NDArray[np.intp]) -> NDArray[np.float64]:
     """Windows as rows of mean 0 and standard deviation 1 (n − 1); zeros where nothing moves."""
     flat = plan.gather(rows.values, which).reshape(len(which), -1).astype(np.float64)
+    moving = flat.max(axis=1, keepdims=True) > flat.min(axis=1, keepdims=True)
     flat -= flat.mean(axis=1, keepdims=True)
     spread = np.sqrt((flat**2).sum(axis=1, keepdims=True) / max(flat.shape[1] - 1, 1))
-    return np.divide(flat, spread, out=np.zeros_like(flat), where=spread > 1e-12)
+    return np.divide(flat, spread, out=np.zeros_like(flat), where=moving)
 
 
 def _means_of_rows(plan: WindowPlan, values: NDArray[np.float64], rows: int) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ __all__ = ["write_page"]
 _SECTIONS = {
     "detection": "Detection",
     "range": "Range-aware metrics",
+    "tsb-ad": "TSB-AD",
     "localization": "Localization",
     "waiting": "Waiting time",
     "deviations": "Standard deviations",

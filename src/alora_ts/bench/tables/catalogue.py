@@ -16,6 +16,7 @@ from alora_ts.bench.tables.localization import localization
 from alora_ts.bench.tables.range_aware import range_aware
 from alora_ts.bench.tables.significance import significance
 from alora_ts.bench.tables.table import ResultTable
+from alora_ts.bench.tables.tsb_ad import tsb_ad
 from alora_ts.bench.tables.waiting import waiting
 from alora_ts.errors import AloraError, nearest
 
@@ -24,6 +25,7 @@ __all__ = ["TABLES", "build_tables"]
 TABLES: dict[str, Callable[[list[Record]], list[ResultTable]]] = {
     "detection": detection,
     "range": range_aware,
+    "tsb-ad": tsb_ad,
     "localization": localization,
     "waiting": waiting,
     "significance": significance,
