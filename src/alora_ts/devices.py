@@ -1,7 +1,8 @@
-"""Where tensors live: the CPU, or a GPU where there is one."""
+"""What a machine has: cores, and a GPU or none."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from alora_ts.errors import AloraError
@@ -9,7 +10,21 @@ from alora_ts.errors import AloraError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["choose_device"]
+__all__ = ["choose_device", "usable_cores"]
+
+
+def usable_cores() -> int:
+    """The cores that this process may run on, or all where the system does not tell.
+
+    Examples
+    --------
+    >>> usable_cores() >= 1
+    True
+    """
+    # Neither macOS nor Windows has it.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def choose_device(name: str) -> torch.device:

@@ -63,7 +63,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        with part.open("rb") as written:
+        with part.open("r+b") as written:  # Windows syncs only what may be written
             os.fsync(written.fileno())
         # mkstemp makes files private; a result deserves the permissions any new file gets.
         mask = os.umask(0)

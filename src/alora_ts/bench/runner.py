@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -16,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from alora_ts.bench.plan import Plan
 from alora_ts.bench.record import Record, read_record, write_record
@@ -147,13 +148,13 @@ def running_here(folder: Path) -> Iterator[None]:
     The lock dies with its process.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise AloraError(
-                f"another `alora-ts bench run` works in {folder}; wait for it or choose --out"
-            ) from None
+    try:
+        lock = FileLock(folder / ".lock", blocking=False).acquire()
+    except Timeout:
+        raise AloraError(
+            f"another `alora-ts bench run` works in {folder}; wait for it or choose --out"
+        ) from None
+    with lock:
         for kind in ("runs", "scores"):
             for left_over in (folder / kind).rglob(".*.part.*"):
                 left_over.unlink(missing_ok=True)

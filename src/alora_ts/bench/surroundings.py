@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import subprocess
 import sys
 from functools import cache
@@ -39,10 +38,14 @@ def describe_surroundings(threads: int) -> dict[str, Any]:
     }
 
 
-def peak_memory_mib() -> float:
-    """The most memory this process has held."""
+def peak_memory_mib() -> float | None:
+    """The most memory this process has held; None where the system does not tell (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+    return round(peak / 2**20 if sys.platform == "darwin" else peak / 2**10, 1)
 
 
 @cache

@@ -121,7 +121,7 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
     measured = {
         **{part: round(value, 4) for part, value in seconds.items()},
         "started": started,
-        "peak_mib": round(peak_memory_mib(), 1),
+        "peak_mib": peak_memory_mib(),
         **describe_surroundings(run.threads),
     }
     record = replace(record, measured=measured)

@@ -112,7 +112,7 @@ def _table(moment: Moment, total: int, elapsed: float, left: float | None) -> Ta
             str(record.seed),
             f"[{colour}]{outcome}[/]",
             spoken(record.measured.get("run_seconds", 0.0)),
-            f"{record.measured.get('peak_mib', 0.0):.0f} MiB",
+            f"{record.measured.get('peak_mib') or 0.0:.0f} MiB",
         )
     for one in moment.active.values():
         share = "" if one.share is None else f" {100 * one.share:.0f} %"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,6 +56,7 @@ def run(
     from alora_ts.bench.runs import expand
     from alora_ts.bench.watch import describe_record, watching
     from alora_ts.datasets import data_root
+    from alora_ts.devices import usable_cores
     from alora_ts.errors import AloraError
 
     chosen, root = read_plan(plan), data_root(data)
@@ -70,7 +70,7 @@ def run(
     todo = [one for one in runs if (found := records[one.key]) is None or found.status in again]
     estimate = Estimate(expansion.rows, todo)
     estimate.learn(record for record in records.values() if record is not None)
-    at_once = workers or max(1, _cores() // chosen.threads)
+    at_once = workers or max(1, usable_cores() // chosen.threads)
     if not quiet or dry_run:
         _announce(chosen, expansion, runs, estimate, at_once)
     if dry_run or not todo:
@@ -188,8 +188,3 @@ def _missing(expansion: Expansion) -> Iterator[str]:
             )
         else:
             yield f"left out, not here: {expansion.missing[places[0]]}"
-
-
-def _cores() -> int:
-    available = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    return len(available) if available else os.cpu_count() or 1

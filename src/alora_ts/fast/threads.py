@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from alora_ts.devices import usable_cores
+
 __all__ = ["choose_threads", "side_by_side", "submit", "use_threads"]
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -46,8 +48,7 @@ def choose_threads(asked: int | None) -> int:
         return asked
     import torch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(torch.get_num_threads(), cores or 1, _granted(_QUOTA)))
+    return max(1, min(torch.get_num_threads(), usable_cores(), _granted(_QUOTA)))
 
 
 def _granted(quota: Path) -> int:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Generic
 
+from alora_ts.devices import usable_cores
 from alora_ts.errors import AloraError
 from alora_ts.fleet.engine import Finished, Memory, Result, Task
 from alora_ts.fleet.memory import available_memory
@@ -80,7 +81,7 @@ class LocalEngine:
         budget = self.memory
         if budget is None:
             budget = round(_MEMORY_SHARE * available_memory())
-        pools = _Pools(self.workers or len(os.sched_getaffinity(0)))
+        pools = _Pools(self.workers or usable_cores())
         coming = iter(tasks)
         again: deque[tuple[Task, int]] = deque()
         running: dict[Future[Result], _Run[Task]] = {}

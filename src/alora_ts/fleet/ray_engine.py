@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
+from alora_ts.devices import usable_cores
 from alora_ts.errors import AloraError
 from alora_ts.fleet.engine import Finished, Memory, Result, Task
 
@@ -106,7 +107,7 @@ class RayEngine:
         try:
             ray.init(
                 address="local",
-                num_cpus=self.workers or len(os.sched_getaffinity(0)),
+                num_cpus=self.workers or usable_cores(),
                 include_dashboard=False,
                 _node_ip_address="127.0.0.1",
                 **quiet,
