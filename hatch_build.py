@@ -3,6 +3,9 @@
 They are plain C without Python's headers, compiled once for each instruction set into one shared
 library; which of the copies runs is decided when it is loaded. Where there is no compiler, the
 package is built without them and torch does the same work more slowly.
+
+The environment variable ``ALORA_TS_KERNELS`` is for releases (``make wheels``): "required" fails
+where they cannot be compiled, "none" leaves them out, for a wheel that fits any system.
 """
 
 from __future__ import annotations
@@ -41,13 +44,18 @@ class CustomBuildHook(BuildHookInterface):
         build_data: dict[str, Any],
     ) -> None:
         """Compile, and let the wheel know that it holds a library."""
-        if self.target_name != "wheel":
+        wish = os.environ.get("ALORA_TS_KERNELS", "")
+        if wish not in {"", "required", "none"}:
+            raise ValueError(f"ALORA_TS_KERNELS={wish!r} is unknown; give 'required' or 'none'")
+        if self.target_name != "wheel" or wish == "none":
             return
         library = Path(self.root) / _LIBRARY
         try:
             compile_kernels(Path(self.root) / _SOURCE, library)
         except (OSError, subprocess.CalledProcessError) as error:
             said = getattr(error, "stderr", None) or error
+            if wish == "required":
+                raise RuntimeError(f"the kernels cannot be compiled: {said}") from error
             self.app.display_warning(f"alora-ts is built without its kernels: {said}")
             library.unlink(missing_ok=True)
             return

@@ -15,8 +15,14 @@ ROOT = Path(__file__).parents[2]
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
-def build(folder: Path, compiler: str) -> Path:
+def build(folder: Path, compiler: str, kernels: str = "") -> Path:
     """A wheel of a copy of the project: the build writes into its sources."""
+    done = try_to_build(folder, compiler, kernels)
+    assert done.returncode == 0, done.stderr
+    return next(folder.glob("*.whl"))
+
+
+def try_to_build(folder: Path, compiler: str, kernels: str) -> subprocess.CompletedProcess[str]:
     copy = folder / "project"
     copy.mkdir()
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
@@ -25,10 +31,8 @@ def build(folder: Path, compiler: str) -> Path:
     shutil.copytree(ROOT / "src", copy / "src", ignore=ignored)
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     command += ["-w", str(folder), str(copy)]
-    environment = {**os.environ, "CC": compiler}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return next(folder.glob("*.whl"))
+    environment = {**os.environ, "CC": compiler, "ALORA_TS_KERNELS": kernels}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -43,7 +47,19 @@ def test_a_wheel_holds_the_kernels(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_compiler_a_wheel_is_pure(tmp_path: Path) -> None:
-    wheel = build(tmp_path, "false")
+@pytest.mark.parametrize(
+    ("compiler", "kernels"),
+    [("false", ""), (COMPILER or "cc", "none")],
+    ids=["no compiler", "none"],
+)
+def test_a_wheel_without_kernels_is_pure(tmp_path: Path, compiler: str, kernels: str) -> None:
+    wheel = build(tmp_path, compiler, kernels)
     assert wheel.name.endswith("-py3-none-any.whl")
     assert "alora_ts/fast/native/kernels.so" not in zipfile.ZipFile(wheel).namelist()
+
+
+@pytest.mark.slow
+def test_a_release_is_not_built_without_its_kernels(tmp_path: Path) -> None:
+    done = try_to_build(tmp_path, "false", "required")
+    assert done.returncode != 0
+    assert "the kernels cannot be compiled" in done.stderr
