@@ -152,6 +152,11 @@ class IncidentBuilder:
         self._breaks_then = 0
         self.open: Stretch | None = None
 
+    @property
+    def lasts(self) -> bool:
+        """Whether an incident is not over yet."""
+        return self.open is not None and self.open.rows >= self._minimum
+
     def push(self, block: Block) -> Pushed:
         """Take in the next rows."""
         borders = self._borders(block.segments)

@@ -79,7 +79,7 @@ class Service:
             backlog_limit=lambda: self.settings.backlog_limit,
             wake=self.crew.wake,
         )
-        self._silences = Silences(self.store, self.bus, self.metrics, self.channels)
+        self.silences = Silences(self.store, self.bus, self.metrics, self.channels)
         try:
             self.tasks.prepare()
             self.registry.load()
@@ -172,7 +172,7 @@ class Service:
 
     async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
         """Take note of which signals are silent now, each with its last time (None: never seen)."""
-        await asyncio.to_thread(self._silences.hear, self.sources.get(source), connector, signals)
+        await asyncio.to_thread(self.silences.hear, self.sources.get(source), connector, signals)
 
     def close(self) -> None:
         """Finish what is in progress and close the store."""
@@ -208,7 +208,7 @@ class Service:
         self.metrics.last_row.labels(name).set(time / 1e6)
         self.metrics.alarmed(
             name,
-            scored.alarm,
+            scored.lasts,
             dict(zip(reading.variables, shares(reading.localization).tolist(), strict=True)),
         )
         for change in scored.changes:
@@ -231,4 +231,5 @@ class Service:
                 expected=reading.expected,
                 error=reading.error,
             )
-            self.bus.publish(News("reading", name, {"source": name, **last}))
+            state = "alarm" if scored.lasts else "warm-up" if reading.warm_up else "ok"
+            self.bus.publish(News("reading", name, {"source": name, "state": state, **last}))

@@ -43,7 +43,8 @@ class Settings(BaseModel):
         Rows of one source that may wait to be scored; while more wait, new ones are refused and
         connectors stop acknowledging.
     silent_after
-        Seconds without a row after which a source counts as silent.
+        Seconds without a row after which a source counts as silent; 0 for never. Connectors that
+        watch every signal have a setting of their own.
     workers
         Threads that score.
     connections

@@ -42,13 +42,12 @@ def test_a_silent_signal_has_a_page(chromium, silent_service, artifacts, width):
     watched = open_page(chromium, width=width, dark=width == 390)
     page = watched.page
     page.goto(f"{silent_service.url}/#/incidents")
-    page.wait_for_function(
-        "(count) => document.querySelectorAll('.incident-list a.open').length === count",
-        arg=len(SIGNALS),
-    )
-    page.click(".incident-list a:has-text('tank_level <m>')")
-    page.wait_for_selector("h1:has-text('tank_level <m> fell silent')")
-    page.wait_for_selector("text=No value of tank_level <m> has come since")
+    page.wait_for_selector(f".incident-list a.open:has-text('{len(SIGNALS)} signals')")
+    assert page.locator(".incident-list a.open").count() == 1
+    page.click(".incident-list a.open")
+    page.wait_for_selector(f"h1:has-text('{len(SIGNALS)} signals fell silent')")
+    page.wait_for_selector("text=tank_level <m>")
+    page.wait_for_selector("text=has come since")
     page.wait_for_selector(".grade.open")
     # Whether silence is normal is no question of the alarm level, and nobody is to blame for it.
     for absent in (".feedback", ".culprits", "svg.flow", ".fact"):

@@ -143,9 +143,9 @@ def test_the_page_of_endpoints_needs_nothing_from_elsewhere(here: Plant) -> None
 def test_silent_signals_become_incidents(here: Plant) -> None:
     service = here.service
 
-    def silences(state: str) -> list[str]:
+    def silences(state: str) -> dict[str, list[str]]:
         found = here.client.get("/api/v1/incidents", params={"state": state}).json()["items"]
-        return sorted(one["variable"] for one in found if one["kind"] == "silence")
+        return {one["connector"]: [c["variable"] for c in one["culprits"]] for one in found}
 
     async def hear(connector: str, *signals: str) -> None:
         await service.silent("plant", connector, dict.fromkeys(signals, 5))
@@ -153,10 +153,17 @@ def test_silent_signals_become_incidents(here: Plant) -> None:
     asyncio.run(hear("a", "flow", "heat"))
     asyncio.run(hear("a", "flow", "heat"))
     asyncio.run(hear("b", "level"))
-    assert silences("open") == ["flow", "heat", "level"]
+    assert silences("open") == {"a": ["flow", "heat"], "b": ["level"]}
+    shown = here.client.get("/api/v1/sources/plant").json()
+    assert shown["silent_signals"] == ["flow", "heat", "level"]
+    assert (
+        'alora_silent_signals{connector="a",source="plant"} 2.0' in here.client.get("/metrics").text
+    )
     asyncio.run(hear("a", "heat"))
-    assert silences("open") == ["heat", "level"]
-    assert silences("closed") == ["flow"]
+    assert silences("open") == {"a": ["heat"], "b": ["level"]}
+    asyncio.run(hear("b"))
+    assert silences("open") == {"a": ["heat"]}
+    assert silences("closed") == {"b": ["level"]}
     judged = here.client.get("/api/v1/incidents").json()["items"][0]["id"]
     verdict = here.client.post(f"/api/v1/incidents/{judged}/feedback", json={"verdict": "real"})
     assert verdict.status_code == 409

@@ -240,7 +240,7 @@ def test_a_name_with_line_breaks_adds_no_header() -> None:
 
 def test_silence_and_endings_have_their_own_words() -> None:
     silent = {**INCIDENT, "kind": "silence"}
-    assert headline(IncidentEvent("1", "opened", silent)).startswith("plant: a signal is silent")
+    assert headline(IncidentEvent("1", "opened", silent)).startswith("plant: no value comes of")
     assert headline(IncidentEvent("1", "closed", {"source": "p"})) == "p: incident is over"
 
 

@@ -51,6 +51,7 @@ class Intake:
             else None
         )
         self._silent: dict[str, int | None] | None = None
+        self._growing: set[str] | None = None
         self._assembler: Assembler | None = None
         self._journal: Journal | None = None
 
@@ -111,7 +112,10 @@ class Intake:
                 await asyncio.to_thread(self._journal.drop, [row.time for row in batch])
         if self._watch is not None:
             silent = self._watch.silent(now=now)
-            if silent != self._silent:
+            # The signals of a dead gateway fall silent within moments: reported together.
+            settled = silent.keys() == self._growing
+            self._growing = set(silent)
+            if settled and silent != self._silent:
                 await self._host.silent(self._progress.source, self._progress.name, silent)
                 self._silent = silent
 

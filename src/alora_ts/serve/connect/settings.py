@@ -253,3 +253,7 @@ class ConnectSettings(Section):
         ]
         refuse_repeated("connectors", [section.name for section in sections])
         return self
+
+    def watched(self) -> set[str]:
+        """Name the sources whose connectors notice by themselves which signals are silent."""
+        return {one.source for one in (*self.mqtt, *self.prometheus) if one.silent_after}

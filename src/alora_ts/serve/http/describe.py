@@ -23,6 +23,7 @@ def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
         "source": source,
         "kind": record["kind"],
         "variable": record["variable"],
+        "connector": record["detail"].get("connector"),
         "state": record["state"],
         "start": from_micros(record["start_us"]),
         "end": from_micros(record["end_us"]) if closed else None,

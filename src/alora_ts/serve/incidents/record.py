@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from alora_ts.diagnosis.fields import FIELDS, Field, describe
@@ -36,11 +37,11 @@ def anomaly_record(stretch: Stretch) -> dict[str, Any]:
     }
 
 
-def silence_record(variable: str, start: int) -> dict[str, Any]:
-    """The same columns of a signal that stopped coming."""
+def silence_record(signals: Sequence[str], connector: str | None, start: int) -> dict[str, Any]:
+    """The same columns of signals that stopped coming; ``connector`` is who noticed."""
     return {
         "kind": "silence",
-        "variable": variable,
+        "variable": signals[0] if len(signals) == 1 else None,
         "state": "open",
         "start_us": start,
         "end_us": start,
@@ -50,6 +51,10 @@ def silence_record(variable: str, start: int) -> dict[str, Any]:
             "rows": 0,
             "peak_time": from_micros(start),
             "peak": 0.0,
-            "culprits": [{"variable": variable, "share": 1.0, "direction": "silent"}],
+            "culprits": [
+                {"variable": name, "share": 1 / len(signals), "direction": "silent"}
+                for name in signals
+            ],
+            "connector": connector,
         },
     }

@@ -1,7 +1,8 @@
-"""Signals that stopped arriving, as incidents of their own."""
+"""Signals that stopped arriving: one incident for each way in that fell silent."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.incidents.record import silence_record
 from alora_ts.serve.incidents.updates import new_incident_id
+from alora_ts.serve.notify.interface import EventKind
 from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.scoring.source import Source
@@ -22,7 +24,10 @@ __all__ = ["Silences"]
 
 
 class Silences:
-    """Opens an incident when a signal falls silent and closes it when it returns.
+    """Opens an incident when signals of a connector fall silent; closes it when all came back.
+
+    A dead gateway silences everything it carries: that is one thing that happened, so it is one
+    incident, which names the signals.
 
     Parameters
     ----------
@@ -39,63 +44,88 @@ class Silences:
         self._bus = bus
         self._metrics = metrics
         self._channels = channels
-        # Several connectors may feed one source; each speaks for its own signals only.
-        self._of: dict[tuple[str, str], set[str]] = {}
+        self._lock = threading.Lock()
+        with store.reading() as connection:
+            found = [row._asdict() for row in open_silences(connection)]
+        self._open: dict[tuple[str, str | None], dict[str, Any]] = {}
+        # An earlier version opened one for every signal; those are replaced by one for all.
+        self._old = [record for record in found if "connector" not in record["detail"]]
+        for record in found:
+            if "connector" in record["detail"]:
+                self._open[record.pop("source"), record["detail"]["connector"]] = record
 
-    def hear(self, source: Source, connector: str, signals: Mapping[str, int | None]) -> None:
-        """Open and close incidents for what is silent now.
+    def of(self, source: str, connector: str | None) -> list[str]:
+        """Which signals of a source are silent, as a connector says (None: as no rows say)."""
+        record = self._open.get((source, connector))
+        return [] if record is None else _names(record)
+
+    def known(self) -> list[tuple[str, str | None]]:
+        """The sources and connectors with silent signals."""
+        return list(self._open)
+
+    def hear(
+        self, source: Source, connector: str | None, signals: Mapping[str, int | None]
+    ) -> None:
+        """Open, change or close the incident for what is silent now.
 
         Parameters
         ----------
         source : Source
-        connector : str
-            Who says so.
+        connector : str or None
+            Who says so; None: the service itself, because no row comes at all.
         signals : mapping of str to int or None
             All silent signals, each with its last time (None: never seen).
         """
-        others = set[str]().union(
-            *(
-                silent
-                for (name, who), silent in self._of.items()
-                if name == source.name and who != connector
-            )
-        )
-        self._of[source.name, connector] = set(signals)
+        with self._lock:
+            self._replace_old(source)
+            known = self._open.get((source.name, connector))
+            if signals and known is None:
+                self._tell(source, "opened", _record(source, connector, signals))
+            elif signals and known is not None and set(_names(known)) != set(signals):
+                fresh = silence_record(sorted(signals), connector, known["start_us"])
+                self._tell(source, "updated", known | fresh)
+            elif not signals and known is not None:
+                ended = {"state": "closed", "end_us": now_micros()}
+                self._tell(source, "closed", known | ended)
 
-        def write(connection: Connection) -> list[tuple[str, dict[str, Any]]]:
-            known = {row.variable: row._asdict() for row in open_silences(connection, source.id)}
-            changes = [
-                ("opened", _record(source, variable, last))
-                for variable, last in signals.items()
-                if variable not in known
-            ] + [
-                ("closed", record | {"state": "closed", "end_us": now_micros()})
-                for variable, record in known.items()
-                if variable not in signals and variable not in others
-            ]
-            for change, record in changes:
-                save_incident(connection, record)
-                shown = show_incident(record, source.name)
-                post(
-                    connection,
-                    self._channels(),
-                    "opened" if change == "opened" else "closed",
-                    shown,
-                )
-            return changes
+    def _replace_old(self, source: Source) -> None:
+        mine = [record for record in self._old if record["source_id"] == source.id]
+        for record in mine:
+            self._old.remove(record)
+            del record["source"]
+            self._tell(source, "closed", record | {"state": "closed", "end_us": now_micros()})
 
-        for change, record in self._store.writer.run(write):
-            if change == "opened":
-                self._metrics.opened(source.name, "silence")
-            data = {"change": change, **show_incident(record, source.name)}
-            self._bus.publish(News("incident", source.name, data))
+    def _tell(self, source: Source, change: EventKind, record: dict[str, Any]) -> None:
+        def write(connection: Connection) -> dict[str, Any]:
+            record["verdict"] = save_incident(connection, record)
+            shown = show_incident(record, source.name)
+            post(connection, self._channels(), change, shown)
+            return shown
+
+        shown = self._store.writer.run(write)
+        key = source.name, shown["connector"]
+        if change == "closed":
+            self._open.pop(key, None)
+        else:
+            self._open[key] = record
+        if change == "opened":
+            self._metrics.opened(source.name, "silence")
+        self._bus.publish(News("incident", source.name, {"change": change, **shown}))
 
 
-def _record(source: Source, variable: str, last: int | None) -> dict[str, Any]:
+def _names(record: Mapping[str, Any]) -> list[str]:
+    return [culprit["variable"] for culprit in record["detail"]["culprits"]]
+
+
+def _record(
+    source: Source, connector: str | None, signals: Mapping[str, int | None]
+) -> dict[str, Any]:
+    """A new incident; it began with the last value of the signal that stopped first."""
+    last = [time for time in signals.values() if time is not None]
     return {
         "id": new_incident_id(),
         "source_id": source.id,
         "model_id": source.model_id,
         "verdict": None,
-        **silence_record(variable, now_micros() if last is None else last),
+        **silence_record(sorted(signals), connector, min(last, default=now_micros())),
     }

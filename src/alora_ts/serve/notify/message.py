@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alora_ts.diagnosis.fields import facts
 from alora_ts.serve.notify.interface import IncidentEvent
 
 __all__ = ["as_json", "headline", "story"]
+
+_NAMED = 3
 
 
 def as_json(event: IncidentEvent) -> bytes:
@@ -34,11 +36,27 @@ def headline(event: IncidentEvent) -> str:
     'plant: anomaly began, first suspect pump'
     """
     incident: Mapping[str, Any] = event.incident
-    what = "a signal is silent" if incident.get("kind") == "silence" else "anomaly began"
-    happened = {"opened": what, "updated": "incident changed", "closed": "incident is over"}
-    text = f"{incident.get('source', 'unknown source')}: {happened[event.kind]}"
+    source = incident.get("source", "unknown source")
     culprits = incident.get("culprits") or []
+    if incident.get("kind") == "silence":
+        names = [str(culprit["variable"]) for culprit in culprits]
+        if event.kind == "closed":
+            return f"{source}: values of {_some(names)} come again"
+        return f"{source}: no value comes of {_some(names)}"
+    happened = {
+        "opened": "anomaly began",
+        "updated": "incident changed",
+        "closed": "incident is over",
+    }
+    text = f"{source}: {happened[event.kind]}"
     return f"{text}, first suspect {culprits[0]['variable']}" if culprits else text
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown or "no signal"
 
 
 def story(event: IncidentEvent, *, page: str | None = None) -> str:
@@ -62,6 +80,11 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
     incident: Mapping[str, Any] = event.incident
     lines = [headline(event), "", f"began: {incident.get('start', 'unknown')}"]
     lines.append(f"ended: {incident.get('end') or 'not yet'}")
+    if incident.get("kind") == "silence":
+        names = [str(culprit["variable"]) for culprit in incident.get("culprits") or []]
+        if incident.get("connector"):
+            lines.append(f"connector: {incident['connector']}")
+        return "\n".join([*lines, "silent signals:", *(f"  {name}" for name in names)])
     if isinstance(peak := incident.get("peak"), int | float):
         lines.append(f"highest score: {peak:.2f} (above 1 is an alarm)")
     lines += [f"{fact.label}: {fact.text}" for fact in facts(incident)]

@@ -87,6 +87,13 @@ class ServiceCollector(Collector):
         rejected = CounterMetricFamily(
             "alora_connector_rejected", "What could not be used", labels=["connector", "reason"]
         )
+        silent = GaugeMetricFamily(
+            "alora_silent_signals",
+            "Signals that do not come; without a connector: no row comes at all",
+            labels=["source", "connector"],
+        )
+        for name, who in self._service.silences.known():
+            silent.add_metric([name, who or ""], len(self._service.silences.of(name, who)))
         for connector in self._service.tasks.connectors:
             status = connector.status()
             works = status.state in {"connected", "waiting", "done"}
@@ -94,7 +101,7 @@ class ServiceCollector(Collector):
             received.add_metric([status.name], status.received)
             for reason, count in status.rejected.items():
                 rejected.add_metric([status.name, reason], count)
-        yield from (up, received, rejected)
+        yield from (up, received, rejected, silent)
 
     def _stored(self) -> Iterator[Metric]:
         service = self._service

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.heartbeat import beat
 from alora_ts.serve.store.hold import StoreLostError
@@ -39,11 +40,18 @@ def show_health(service: Service) -> dict[str, Any]:
         },
         "counters": dict(service.metrics.counters),
         "rejected": dict(service.metrics.rejected),
-        "connectors": [asdict(connector.status()) for connector in service.tasks.connectors],
+        "connectors": [_show_connector(service, one) for one in service.tasks.connectors],
         "troubles": dict(service.crew.troubles),
         "settings_error": service.settings_error,
         "dead_letters": dead,
     }
+
+
+def _show_connector(service: Service, connector: Connector) -> dict[str, Any]:
+    """Its status; one that is connected to a gateway that says nothing is not well."""
+    status = connector.status()
+    silent = service.silences.of(status.source, status.name)
+    return {**asdict(status), "silent": silent}
 
 
 def is_ready(service: Service) -> str | None:

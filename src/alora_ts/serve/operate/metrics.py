@@ -57,7 +57,7 @@ class Metrics:
             registry=kept,
         )
         self.threshold = Gauge("alora_threshold", "Raw score that alarms", by_source, registry=kept)
-        self._alarm = Gauge("alora_alarm", "1 while the last row alarms", by_source, registry=kept)
+        self._alarm = Gauge("alora_alarm", "1 while an anomaly lasts", by_source, registry=kept)
         self.last_row = Gauge(
             "alora_last_row_timestamp_seconds", "Time of the newest row", by_source, registry=kept
         )
@@ -99,7 +99,7 @@ class Metrics:
             histogram.observe(seconds)
 
     def alarmed(self, source: str, alarm: bool, shares: Mapping[str, float]) -> None:
-        """Show whether the last row alarms, and while it does each variable's share."""
+        """Show whether an anomaly lasts, and while it does each variable's share in the last row."""
         before = self._alarming.get(source, ())
         for variable in before:
             self._share.labels(source, variable).set(0)

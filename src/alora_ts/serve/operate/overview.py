@@ -2,47 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
+from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
-from alora_ts.serve.store.incidents import count_open
-from alora_ts.serve.store.rows import read_readings
+from alora_ts.serve.store.incidents import open_incidents
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.rows import recent_scores
 from alora_ts.serve.times import from_micros, now_micros
 
 __all__ = ["show_source", "show_sources"]
 
+_GRADES = {"low": 1, "medium": 2, "high": 3}
 
-def show_sources(service: Service) -> list[dict[str, Any]]:
-    """Every source with its state."""
+
+def show_sources(service: Service, *, recent: int = 0) -> list[dict[str, Any]]:
+    """Every source with its state and so many of its last scores, by name."""
     with service.store.reading() as connection:
-        counted = count_open(connection)
-        return [_show(service, connection, source, counted) for source in service.sources.all()]
+        found = open_incidents(connection)
+        return [
+            _show(service, connection, source, found.get(source.id, []), recent)
+            for source in service.sources.all()
+        ]
 
 
 def show_source(service: Service, source: Source) -> dict[str, Any]:
     """One source with its state."""
     with service.store.reading() as connection:
-        return _show(service, connection, source, count_open(connection))
+        found = open_incidents(connection, source.id)
+        return _show(service, connection, source, found.get(source.id, []), 0)
 
 
 def _show(
-    service: Service, connection: Connection, source: Source, counted: dict[int, int]
+    service: Service,
+    connection: Connection,
+    source: Source,
+    incidents: Sequence[Record],
+    recent: int,
 ) -> dict[str, Any]:
-    last = read_readings(
-        connection, source.id, start=-(2**62), end=2**62, limit=1, newest_first=True
+    last = recent_scores(connection, source.id, limit=max(recent, 1))
+    reading = last[-1] if last else None
+    shown = [show_incident(record._asdict(), source.name) for record in incidents]
+    silent = sorted(
+        {
+            culprit["variable"]
+            for incident in shown
+            if incident["kind"] == "silence"
+            for culprit in incident["culprits"]
+        }
     )
-    reading = last[0] if last else None
-    if source.newest is None:
-        state = "waiting"
-    elif now_micros() - source.arrived > service.settings.silent_after * 1e6:
-        state = "silent"
-    elif reading is None or reading.warm_up:
-        state = "warm-up"
-    else:
-        state = "alarm" if reading.alarm else "ok"
     return {
         "name": source.name,
         "model_id": source.model_id,
@@ -52,7 +64,33 @@ def _show(
         "last_time": None if source.newest is None else from_micros(source.newest),
         "score": None if reading is None else reading.score,
         "threshold": source.threshold,
-        "state": state,
-        "open_incidents": counted.get(source.id, 0),
+        "state": _state(service, source, shown, reading),
+        "silent_signals": silent,
+        "open_incidents": len(shown),
+        "worst": max(shown, key=_how_bad, default=None),
+        "recent": [row.score for row in last[-recent:]] if recent else [],
         "trouble": service.crew.troubles.get(source.name),
     }
+
+
+def _how_bad(incident: dict[str, Any]) -> tuple[bool, int, float]:
+    """Anomalies before silences, then by severity and height."""
+    anomaly = incident["kind"] != "silence"
+    return anomaly, _GRADES.get(incident["severity"], 0), incident["peak"] or 0.0
+
+
+def _state(
+    service: Service, source: Source, incidents: Sequence[dict[str, Any]], last: Record | None
+) -> str:
+    """The worst that is true of it: an open anomaly stays one when no more rows come.
+
+    It follows from incidents, not from the last row, of which a single one can be odd.
+    """
+    if source.newest is None:
+        return "waiting"
+    if any(incident["kind"] != "silence" for incident in incidents):
+        return "alarm"
+    after = service.settings.silent_after * 1e6
+    if after and now_micros() - source.arrived > after:
+        return "silent"
+    return "warm-up" if last is None or last.warm_up else "ok"

@@ -52,6 +52,8 @@ class Scored:
     score : float
     alarm : bool
         Whether the last row alarms.
+    lasts : bool
+        Whether an anomaly is not over yet.
     latencies : list of float
         Seconds from each row's arrival to its stored reading.
     """
@@ -60,6 +62,7 @@ class Scored:
     last: Reading
     score: float
     alarm: bool
+    lasts: bool
     changes: list[Change] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
@@ -251,7 +254,7 @@ class Scorer:
             }
             for at, (time, reading) in enumerate(zip(block.times.tolist(), readings, strict=True))
         ]
-        last = float(score[-1]), bool(pushed.alarm[-1])
+        last = float(score[-1]), bool(pushed.alarm[-1]), self._builder.lasts
         return Scored(block, readings[-1], *last, self._changes.take()), records
 
     def _spread(self, numbers: NDArray[np.floating]) -> NDArray[np.floating]:

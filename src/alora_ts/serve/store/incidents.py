@@ -12,13 +12,13 @@ from alora_ts.serve.store.schema import incidents, sources
 from alora_ts.serve.store.upsert import upsert
 
 __all__ = [
-    "count_open",
     "count_severities",
     "find_incident",
     "incidents_from",
     "judged",
     "last_incident_before",
     "list_incidents",
+    "open_incidents",
     "open_silences",
     "save_incident",
     "set_verdict",
@@ -103,25 +103,21 @@ def incidents_from(connection: Connection, source: int, time: int) -> Sequence[R
     ).all()
 
 
-def open_silences(connection: Connection, source: int) -> Sequence[Record]:
-    """Signals that are silent at present."""
-    return connection.execute(
-        select(incidents).where(
-            incidents.c.source_id == source,
-            incidents.c.kind == "silence",
-            incidents.c.state == "open",
-        )
-    ).all()
+def open_silences(connection: Connection) -> Sequence[Record]:
+    """Silences that last, with the names of their sources."""
+    open_now = incidents.c.kind == "silence", incidents.c.state == "open"
+    return connection.execute(_NAMED.where(*open_now)).all()
 
 
-def count_open(connection: Connection) -> dict[int, int]:
-    """Open incidents of each source that has any."""
-    counted = connection.execute(
-        select(incidents.c.source_id, func.count())
-        .where(incidents.c.state == "open")
-        .group_by(incidents.c.source_id)
-    )
-    return {source: count for source, count in counted}  # noqa: C416  # rows are not pairs to mypy
+def open_incidents(connection: Connection, source: int | None = None) -> dict[int, list[Record]]:
+    """Open incidents of each source that has any, or of one."""
+    query = _NAMED.where(incidents.c.state == "open").order_by(incidents.c.start_us)
+    if source is not None:
+        query = query.where(incidents.c.source_id == source)
+    found: dict[int, list[Record]] = {}
+    for record in connection.execute(query):
+        found.setdefault(record.source_id, []).append(record)
+    return found
 
 
 def count_severities(connection: Connection) -> dict[tuple[str, str, str], int]:

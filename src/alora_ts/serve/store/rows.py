@@ -26,6 +26,7 @@ __all__ = [
     "newest_time",
     "raw_scores_before",
     "read_readings",
+    "recent_scores",
     "rows_before",
     "rows_from",
     "save_readings",
@@ -151,6 +152,16 @@ def count_rows(connection: Connection, source: int, *, start: int | None = None)
     if start is not None:
         query = query.where(rows.c.time_us >= start)
     return int(connection.scalar(query) or 0)
+
+
+def recent_scores(connection: Connection, source: int, *, limit: int) -> Sequence[Record]:
+    """Time, score and warm-up of the newest readings, oldest first."""
+    return connection.execute(
+        select(readings.c.time_us, readings.c.score, readings.c.warm_up)
+        .where(readings.c.source_id == source)
+        .order_by(readings.c.time_us.desc())
+        .limit(limit)
+    ).all()[::-1]
 
 
 def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> None:

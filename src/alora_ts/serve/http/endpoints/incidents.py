@@ -55,6 +55,7 @@ class _IncidentAnswer(BaseModel):
     source: str
     kind: str
     variable: str | None
+    connector: str | None
     state: str
     start: str
     end: str | None

@@ -21,6 +21,7 @@ from alora_ts.serve.http.endpoints.common import (
     optional_moment,
     read_cursor,
 )
+from alora_ts.serve.http.endpoints.incidents import IncidentAnswer
 from alora_ts.serve.operate.overview import show_source, show_sources
 from alora_ts.serve.rows.chart_series import read_series
 from alora_ts.serve.store.rows import read_readings
@@ -44,14 +45,22 @@ class SourceAnswer(BaseModel):
     score: float | None
     threshold: float
     state: Literal["ok", "alarm", "warm-up", "silent", "waiting"]
+    silent_signals: list[str]
     open_incidents: int
+    worst: IncidentAnswer | None  # type: ignore[valid-type]
+    recent: list[float]
     trouble: str | None
 
 
 @router.get("/sources", response_model=list[SourceAnswer], summary="List the sources")
-def list_sources(service: ServiceHere) -> list[dict[str, Any]]:
-    """Every source with its state."""
-    return show_sources(service)
+def list_sources(
+    service: ServiceHere,
+    recent: Annotated[
+        int, Query(ge=0, le=500, description="How many of its last scores to give of each.")
+    ] = 0,
+) -> list[dict[str, Any]]:
+    """Every source with its state, its worst open incident and its silent signals."""
+    return show_sources(service, recent=recent)
 
 
 @router.get("/sources/{source}", response_model=SourceAnswer, summary="One source")

@@ -5,7 +5,9 @@ import { parse, span, when } from "./times.js";
 
 const VERDICTS = { real: "was real", normal: "was normal" };
 
-export const blame = (incident) => incident.culprits[0]?.variable ?? "no single signal";
+/** The signal to look at first; of a silence, how many signals there are. */
+export const blame = ({ kind, culprits }) => (kind === "silence" && culprits.length > 1
+  ? `${culprits.length} signals` : culprits[0]?.variable ?? "no single signal");
 
 export const grade = (incident) => h("span", { class: `grade ${incident.severity}` },
   incident.kind === "silence" ? "silent" : incident.severity);

@@ -10,10 +10,15 @@ const STATES = {
   waiting: { icon: "○", text: "waiting for rows" },
 };
 
-/** The state that follows from a reading. */
-export const stateOf = (reading) => (reading.warm_up ? "warm-up" : reading.is_anomaly ? "alarm" : "ok");
-
 export function stateBadge(state) {
   const { icon, text } = STATES[state] ?? { icon: "", text: state };
   return h("span", { class: "badge", data: { state } }, `${icon} ${text}`);
+}
+
+/** The state and, beside it, how many signals are silent: neither hides the other. */
+export function stateBadges({ state, silent_signals: silent = [], variables = [] }) {
+  const all = silent.length >= variables.length;
+  const quiet = silent.length && !(all && state === "silent")
+    ? h("span", { class: "badge", data: { state: "silent" } }, `○ ${all ? "silent" : `${silent.length} silent`}`) : null;
+  return h("span", { class: "badges" }, stateBadge(state), quiet);
 }

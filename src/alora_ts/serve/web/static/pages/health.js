@@ -56,10 +56,17 @@ function troubles({ troubles: found = {}, settings_error: settings }) {
 
 function connectors(list) {
   if (!list.length) return empty("No connector is configured.", "Rows may still come in over HTTP.");
-  return h("ul", { class: "culprits" }, list.map(({ name, kind, state, last_error, received }) => h("li", {},
+  return h("ul", { class: "culprits" }, list.map(({ name, kind, source, state, last_error, received, silent }) => h("li", {},
     h("div", { class: "who" }, h("b", {}, name, " ", h("span", { class: "soft" }, kind)),
-      h("span", { class: "badge", data: { state: GOOD.has(state) ? "ok" : "alarm" } }, `${GOOD.has(state) ? "●" : "▲"} ${state}`)),
-    h("div", { class: "way" }, `${whole(received)} received`, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+      stateOf(state, silent)),
+    h("div", { class: "way" }, `${source} · ${whole(received)} received`, silent.length ? h("span", { class: "hot-word" }, ` · no value of ${silent.join(", ")}`) : null, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+}
+
+/** A connector that is connected to a gateway that says nothing is not well. */
+function stateOf(state, silent) {
+  const good = GOOD.has(state) && !silent.length;
+  return h("span", { class: "badge", data: { state: good ? "ok" : "alarm" } },
+    `${good ? "●" : "▲"} ${GOOD.has(state) && silent.length ? `${state}, ${silent.length} silent` : state}`);
 }
 
 function counts(found, none) {

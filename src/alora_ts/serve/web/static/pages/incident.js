@@ -41,7 +41,7 @@ function page(found, signal) {
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
     h("p", { class: "story lead" }, story(found)), found.facts.map(fact),
     silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
-      "It ends by itself when a value comes. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
+      found.connector ? `The connector ${found.connector} noticed. ` : null, "It ends by itself when values come. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
@@ -58,7 +58,7 @@ const around = (found) => {
 function story(found) {
   if (found.kind === "silence") {
     const since = stamp(parse(found.start));
-    return `No value of ${blame(found)} ${found.end ? `came from ${since} to ${stamp(parse(found.end))}` : `has come since ${since}`}.`;
+    return `No value of ${found.culprits.map(({ variable }) => variable).join(", ")} ${found.end ? `came from ${since} to ${stamp(parse(found.end))}` : `has come since ${since}`}.`;
   }
   const first = found.culprits[0];
   const peak = `It peaked at ${times(found.peak)} the alarm level at ${stamp(parse(found.peak_time))}`;

@@ -1,64 +1,99 @@
-// Every source at a glance, and what is wrong now.
+// Every source at a glance, the worst first: what, since when, which signal, how bad.
 import { api, enc } from "../api.js";
 import { card, h } from "../dom.js";
 import { sparkline } from "../drawings/sparkline.js";
 import { live } from "../events.js";
-import { incidentList } from "../incidents.js";
+import { blame, incidentList } from "../incidents.js";
 import { times, whole } from "../numbers.js";
+import { remember } from "../router.js";
 import { empty, fill } from "../states.js";
-import { stateBadge, stateOf } from "../sources.js";
-import { iso, parse, when } from "../times.js";
+import { stateBadges } from "../sources.js";
+import { parse, when } from "../times.js";
 
-const DAY = 86400000;
+// Scores in a tile's little line, and how long news are gathered before the list is asked for again.
+const POINTS = 100, GATHER = 500;
+const GRADES = { high: 3, medium: 2, low: 1 };
+const STATES = { alarm: "in alarm", silent: "silent", other: "neither" };
 
 export const overview = {
   nav: "overview",
   title: () => "Overview",
-  render(root, _params, _query, signal) {
-    const tiles = h("div", {}), list = h("div", {});
-    root.append(h("h1", {}, "Overview"), tiles, card("Latest incidents", null, list,
+  render(root, _params, query, signal) {
+    const tiles = h("div", {}), list = h("div", {}), known = new Map();
+    const search = h("input", { id: "search", type: "search", placeholder: "source or signal", autocomplete: "off" });
+    const which = h("select", { id: "which" }, h("option", { value: "" }, "all"),
+      Object.entries(STATES).map(([value, text]) => h("option", { value }, text)));
+    search.value = query.get("search") ?? "";
+    which.value = query.get("state") ?? "";
+    const tools = h("div", { class: "tools", hidden: true }, h("label", { for: "search" }, "Find"), search,
+      h("label", { for: "which" }, "State"), which);
+    root.append(h("h1", {}, "Overview"), tools, tiles, card("Latest incidents", null, list,
       h("p", {}, h("a", { href: "#/incidents" }, "All incidents"))));
-    const sources = fill(tiles, () => grid(signal), { signal, what: "Asking for the sources" });
+    const filter = () => {
+      remember({ search: search.value || null, state: which.value || null });
+      sift(tiles, known, search.value.trim().toLowerCase(), which.value);
+    };
+    search.addEventListener("input", filter);
+    which.addEventListener("change", filter);
+    const sources = fill(tiles, async () => {
+      const found = await api("/sources", { signal, query: { recent: POINTS } });
+      known.clear();
+      for (const source of found) known.set(source.name, source);
+      tools.hidden = found.length < 2;
+      const made = grid(found);
+      // What is hidden must not flash up.
+      queueMicrotask(filter);
+      return made;
+    }, { signal, what: "Asking for the sources" });
     const incidents = fill(list, () => latest(signal), { signal });
-    live.addEventListener("reading", ({ detail }) => update(tiles, detail), { signal });
-    live.addEventListener("incident", ({ detail }) => { if (detail.change !== "updated") { sources(); incidents(); } }, { signal });
-    live.addEventListener("resumed", () => { sources(); incidents(); }, { signal });
-    // Sparklines need no event of their own.
-    const timer = setInterval(sources, 20000);
-    signal.addEventListener("abort", () => clearInterval(timer));
+    let waiting = null;
+    const gather = () => { waiting ??= setTimeout(() => { waiting = null; sources(); incidents(); }, GATHER); };
+    signal.addEventListener("abort", () => clearTimeout(waiting));
+    live.addEventListener("reading", ({ detail }) => update(tiles, known, detail), { signal });
+    live.addEventListener("incident", ({ detail }) => (detail.change === "updated" ? grow(tiles, known, detail) : gather()), { signal });
+    live.addEventListener("resumed", gather, { signal });
   },
 };
 
-async function grid(signal) {
-  const sources = await api("/sources", { signal });
+/** The worst first: alarms by severity and height, then silences, then the others by name. */
+const rank = ({ state, worst, silent_signals: silent }) => (state === "alarm"
+  ? 1e9 * (GRADES[worst?.severity] ?? 1) + Math.min(1e8, worst?.peak ?? 0) : silent.length || state === "silent" ? 1 : 0);
+
+function grid(sources) {
   if (!sources.length) {
     return h("section", { class: "card" }, empty("No source yet.",
       "Start the service with a model, for instance ", h("code", {}, "alora-ts serve --model plant.alora"), "."));
   }
   const alarms = sources.filter(({ state }) => state === "alarm").length;
-  const lead = alarms ? `${alarms} of ${sources.length} ${sources.length === 1 ? "source" : "sources"} in alarm.` : "No source is in alarm.";
-  return [
-    h("p", { class: "period" }, lead),
-    h("div", { class: "sources" }, await Promise.all(sources.map((source) => tile(source, signal)))),
-  ];
+  const quiet = sources.filter(({ state, silent_signals: silent }) => state === "silent" || silent.length).length;
+  const all = `${sources.length} ${sources.length === 1 ? "source" : "sources"}`;
+  const lead = (alarms ? `${alarms} of ${all} in alarm.` : "No source is in alarm.") + (quiet ? ` ${quiet} with silent signals.` : "");
+  const sorted = [...sources].sort((a, b) => rank(b) - rank(a) || a.name.localeCompare(b.name));
+  return [h("p", { class: "period", role: "status" }, lead), h("div", { class: "sources" }, sorted.map(tile)),
+    h("p", { class: "soft none", hidden: true }, "No source matches.")];
 }
 
-async function tile(source, signal) {
+function tile(source) {
   const last = parse(source.last_time);
-  let line = h("p", { class: "soft" }, "No rows yet.");
-  if (last !== null) {
-    const { score } = await api(`/sources/${enc(source.name)}/series`, {
-      signal, query: { start: iso(last - DAY), end: iso(last), points: 150 },
-    });
-    line = score.t.length ? sparkline(score) : h("p", { class: "soft" }, "No score yet.");
-  }
   return h("a", { class: "card source", href: `#/sources/${enc(source.name)}`, data: { source: source.name, state: source.state } },
-    h("span", { class: "head" }, h("b", {}, source.name), stateBadge(source.state)),
-    h("span", { class: "now" }, h("span", { class: "score" }, times(source.score)), last === null ? null : h("span", { class: "soft" }, "of the alarm level")),
-    line,
-    h("span", { class: "soft facts-line" }, source.open_incidents
-      ? h("b", { class: "hot-word" }, `${source.open_incidents} open ${source.open_incidents === 1 ? "incident" : "incidents"}`) : "no open incident",
-    ` · ${whole(source.rows)} rows`, last === null ? "" : [" · ", when(last)]));
+    h("span", { class: "head" }, h("b", {}, source.name), stateBadges(source)),
+    h("span", { class: "wrong" }, wrong(source)),
+    h("span", { class: "now" }, h("span", { class: "score" }, times(source.score)), last === null ? null : h("span", { class: "soft" }, "of the alarm level now")),
+    h("span", { class: "line" }, line(source)),
+    h("span", { class: "soft facts-line" }, `${whole(source.rows)} rows`, last === null ? "" : [" · last ", when(last)],
+      source.trouble ? h("b", { class: "hot-word" }, " · scoring fails") : null));
+}
+
+const line = ({ recent, last_time: last }) => (recent.length
+  ? sparkline({ t: recent.map((_, at) => at), v: recent }) : h("span", { class: "soft" }, last === null ? "No rows yet." : "No score yet."));
+
+/** "tank2_level, since 22:51, 12×": the worst that is open, and how many more there are. */
+function wrong({ worst, open_incidents: count }) {
+  if (!worst) return h("span", { class: "soft" }, "no open incident");
+  const more = count > 1 ? h("span", { class: "soft" }, ` and ${count - 1} more`) : null;
+  const since = h("span", {}, ", since ", when(parse(worst.start)));
+  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", since, more];
+  return [h("b", { class: "hot-word" }, blame(worst)), since, ", ", h("b", { class: "height" }, times(worst.peak)), more];
 }
 
 async function latest(signal) {
@@ -66,13 +101,44 @@ async function latest(signal) {
   return items.length ? incidentList(items) : empty("No incident so far.");
 }
 
-function update(root, reading) {
-  for (const place of root.querySelectorAll(".source")) {
-    if (place.dataset.source !== reading.source) continue;
+const places = (root, name) => [...root.querySelectorAll(".source")].filter((place) => place.dataset.source === name);
+
+function update(root, known, reading) {
+  const source = known.get(reading.source);
+  if (!source) return;
+  source.score = reading.score;
+  source.last_time = reading.time;
+  source.recent = [...source.recent, reading.score].slice(-POINTS);
+  // An alarm begins and ends with its incident; one odd reading is neither.
+  if (source.state !== "alarm" && reading.state !== "alarm") source.state = reading.state;
+  for (const place of places(root, source.name)) {
     place.querySelector(".score").textContent = times(reading.score);
-    const time = place.querySelector("time");
-    if (time) time.replaceWith(when(parse(reading.time)));
-    place.dataset.state = stateOf(reading);
-    place.querySelector(".badge").replaceWith(stateBadge(stateOf(reading)));
+    place.querySelector(".facts-line time")?.replaceWith(when(parse(reading.time)));
+    place.querySelector(".line").replaceChildren(line(source));
+    place.dataset.state = source.state;
+    place.querySelector(".badges").replaceWith(stateBadges(source));
   }
+}
+
+/** An open incident grew, or its signals changed. */
+function grow(root, known, incident) {
+  const source = known.get(incident.source);
+  if (source?.worst?.id !== incident.id) return;
+  source.worst = incident;
+  for (const place of places(root, source.name)) place.querySelector(".wrong").replaceChildren(...[wrong(source)].flat().filter(Boolean));
+}
+
+function sift(root, known, text, state) {
+  let left = 0;
+  for (const place of root.querySelectorAll(".source")) {
+    const source = known.get(place.dataset.source);
+    if (!source) continue;
+    const silent = source.state === "silent" || source.silent_signals.length > 0, alarm = source.state === "alarm";
+    const fits = { alarm, silent, other: !alarm && !silent }[state] ?? true;
+    const named = !text || [source.name, ...source.variables].some((name) => name.toLowerCase().includes(text));
+    place.hidden = !(fits && named);
+    left += place.hidden ? 0 : 1;
+  }
+  const none = root.querySelector(".none");
+  if (none) none.hidden = left > 0;
 }

@@ -4,7 +4,7 @@ import { card, h } from "../dom.js";
 import { live } from "../events.js";
 import { incidentList } from "../incidents.js";
 import { times, whole } from "../numbers.js";
-import { stateBadge, stateOf } from "../sources.js";
+import { stateBadges } from "../sources.js";
 import { empty, fill } from "../states.js";
 import { parse, when } from "../times.js";
 import { drift } from "./drift.js";
@@ -27,14 +27,14 @@ export const source = {
 };
 
 function page(found, incidents, query, signal) {
-  const badge = h("dd", {}, stateBadge(found.state));
+  const badge = h("dd", {}, stateBadges(found));
   const score = h("dd", {}, times(found.score)), rows = h("dd", {}, whole(found.rows));
   const last = h("dd", { class: "small" }, when(parse(found.last_time)));
   live.addEventListener("reading", ({ detail }) => {
     if (detail.source !== found.name) return;
     score.textContent = times(detail.score);
     last.replaceChildren(when(parse(detail.time)));
-    badge.replaceChildren(stateBadge(stateOf(detail)));
+    badge.replaceChildren(stateBadges({ ...found, state: detail.state }));
   }, { signal });
   const facts = h("dl", { class: "tiles" },
     h("div", {}, h("dt", {}, "State"), badge), h("div", {}, h("dt", {}, "Score now"), score),
