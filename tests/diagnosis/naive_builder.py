@@ -50,6 +50,16 @@ def stretches(
     return [(start, last + 1) for start, last in found if last + 1 - start >= minimum]
 
 
+def ending(last: int, warm_up: list[bool], segments: list[int], *, merge: int) -> str | None:
+    """What ended the stretch whose last alarming row is this: look at the rows after it."""
+    for row in range(last + 1, len(warm_up)):
+        if warm_up[row] or segments[row] != segments[last]:
+            return "gap"
+        if row - last > merge:
+            return "quiet"
+    return None
+
+
 def incident(
     start: int, end: int, alarm: list[bool], table: dict[str, Any], variables: list[str]
 ) -> dict[str, Any]:

@@ -118,6 +118,7 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     assert [(one.start, one.end) for one in whole] == found
     for one in whole:
         twin = naive.incident(one.start, one.end, alarm, table, names)
+        assert one.ending == naive.ending(one.end - 1, *lists[1:], merge=merge)
         assert one.peak == twin["peak"]
         assert (one.score, one.raw) == (table["score"][one.peak], 2 * table["score"][one.peak])
         origin = None if one.origin is None else dataclasses.asdict(one.origin)
@@ -218,7 +219,7 @@ def test_culprits_are_ranked_with_direction_and_values() -> None:
     frame = incidents_frame([incident], kind="polars")
     assert frame.columns == [
         *("incident", "start", "end", "rows", "score", "severity", "returns", "changed"),
-        *("origin", "place"),
+        *("origin", "ending", "place"),
         *("variable", "share", "direction", "value", "expected"),
     ]
     assert frame["origin"].to_list() == [""] * len(incident.culprits)

@@ -120,7 +120,8 @@ class CNN(TorchDetector[Forecaster]):
         return Windows(rows, plan_strided(rows, self.window + 1, stride), device=self._where())
 
     def _score(self, rows: Rows, report: Report) -> NDArray[Any]:
-        return self._score_variables(rows, report).mean(axis=1)
+        score: NDArray[Any] = self._score_variables(rows, report).mean(axis=1)
+        return score
 
     def _score_variables(self, rows: Rows, report: Report) -> NDArray[Any]:
         return score_ends(

@@ -103,7 +103,8 @@ def _shapes(plan: WindowPlan, rows: Rows, which: NDArray[np.intp]) -> NDArray[np
     moving = flat.max(axis=1, keepdims=True) > flat.min(axis=1, keepdims=True)
     flat -= flat.mean(axis=1, keepdims=True)
     spread = np.sqrt((flat**2).sum(axis=1, keepdims=True) / max(flat.shape[1] - 1, 1))
-    return np.divide(flat, spread, out=np.zeros_like(flat), where=moving)
+    shapes: NDArray[np.float64] = np.divide(flat, spread, out=np.zeros_like(flat), where=moving)
+    return shapes
 
 
 def _means_of_rows(plan: WindowPlan, values: NDArray[np.float64], rows: int) -> NDArray[np.float64]:

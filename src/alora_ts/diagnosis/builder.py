@@ -175,7 +175,7 @@ class IncidentBuilder:
             for start, end in self._runs(rows.rows, at):
                 more = rows.part(start, end)
                 if not self._goes_on(int(more.rows[0]), int(at[start])):
-                    self._close(note, block)
+                    self._close(note, block, breaks)
                 if self.open is None:
                     shift = self._shift_at(int(more.rows[0]), block)
                     self.open = Stretch(self._variables, more, returns=self._returns, shift=shift)
@@ -185,7 +185,7 @@ class IncidentBuilder:
                 note(self.open)
         self._breaks = int(breaks[-1]) if len(block) else self._breaks
         if not self._goes_on(self._rows + len(block), self._breaks):
-            self._close(note, block)
+            self._close(note, block, breaks)
         self._rows += len(block)
         return Pushed(alarm, tuple(changed.values()))
 
@@ -230,10 +230,16 @@ class IncidentBuilder:
             return 0.0
         return float(block.shift[min(max(row - self._rows, 0), len(block) - 1)])
 
-    def _close(self, note: Callable[[Stretch], None], block: Block) -> None:
+    def _close(
+        self, note: Callable[[Stretch], None], block: Block, breaks: NDArray[np.int64]
+    ) -> None:
+        """End the open stretch: by a gap, unless enough quiet rows came before it."""
         if self.open is not None:
             # The row that decided it is over, wherever blocks are cut.
             self.open.ends_at(self._shift_at(self.open.end + self._merge, block))
-            self.open.open = False
+            # Had there been a break before this block, the stretch would be closed already.
+            gap = self._rows + int(np.searchsorted(breaks, self._breaks_then, side="right"))
+            within = gap < self._rows + len(breaks) and gap <= self.open.end + self._merge
+            self.open.ending = "gap" if within else "quiet"
             note(self.open)
             self.open = None

@@ -58,8 +58,8 @@ class Field:
     cell : callable or None
         Makes the cell of a table from the JSON value; None leaves the field out of tables.
     fact : callable or None
-        Tells people, from the JSON value (never null); None where every page and message has
-        its own way to show the field.
+        Tells people, from the JSON value (never null), or nothing where it is as usual; None where
+        every page and message has its own way to show the field.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Field:
     value: Callable[[Incident], Any]
     moment: bool = False
     cell: Callable[[Any], Any] | None = lambda value: math.nan if value is None else value
-    fact: Callable[[Any], Fact] | None = None
+    fact: Callable[[Any], Fact | None] | None = None
 
 
 def _origin_fact(origin: Mapping[str, Any]) -> Fact:
@@ -87,6 +87,13 @@ def _change(incident: Incident) -> str:
         for one in incident.culprits[:_TOLD]
     )
     return f"since {plain_moment(incident.start_time)}: {signals}"
+
+
+def _ending_fact(ending: str) -> Fact | None:
+    if ending != "gap":
+        return None
+    note = "What came after the gap says nothing about how it went on."
+    return Fact("ended", "the data stopped while it was going on", note)
 
 
 FIELDS: tuple[Field, ...] = (
@@ -126,6 +133,9 @@ FIELDS: tuple[Field, ...] = (
         fact=_origin_fact,
     ),
     Field(
+        "ending", str | None, lambda one: one.ending, cell=lambda how: how or "", fact=_ending_fact
+    ),
+    Field(
         "culprits",
         list[dict[str, Any]],
         lambda one: [dataclasses.asdict(culprit) for culprit in one.culprits],
@@ -162,11 +172,12 @@ def facts(described: Mapping[str, Any]) -> list[Fact]:
     >>> facts({"origin": None})
     []
     """
-    return [
+    told = (
         field.fact(described[field.name])
         for field in FIELDS
         if field.fact is not None and described.get(field.name) is not None
-    ]
+    )
+    return [fact for fact in told if fact is not None]
 
 
 def incidents_frame(incidents: Sequence[Incident], *, kind: Kind) -> Any:

@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from alora_ts.diagnosis.returns import ReturnPeriod
 
-__all__ = ["STANDS_OUT", "Culprit", "Incident", "Origin", "severity_of"]
+__all__ = ["STANDS_OUT", "Culprit", "Ending", "Incident", "Origin", "severity_of"]
 
 Direction = Literal["above", "below"]
 Severity = Literal["low", "medium", "high"]
+Ending = Literal["quiet", "gap"]
 
 _MEDIUM, _HIGH = 3.0, 10.0
 
@@ -91,6 +92,9 @@ class Incident:
         Whether the system has changed since: what is usual moved during the incident by more than
         half the alarm level, because more than half of the rows remembered (1,000 of 2,000 by
         default) lie there by now. Later rows are judged by the new level; fit again.
+    ending : {"quiet", "gap"} or None
+        Whether quiet rows ended it, or a gap did: then nobody knows how it went on. None while it
+        lasts, as far as there are rows.
     """
 
     start: int
@@ -106,6 +110,7 @@ class Incident:
     origin: Origin | None = None
     returns: ReturnPeriod | None = None
     changed: bool = False
+    ending: Ending | None = None
 
     def _repr_html_(self) -> str:
         from alora_ts.report.notebook import incident_html

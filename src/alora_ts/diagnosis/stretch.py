@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.diagnosis.incident import Culprit, Incident, Origin, severity_of
+from alora_ts.diagnosis.incident import Culprit, Ending, Incident, Origin, severity_of
 from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.shares import shares
 
@@ -119,10 +119,10 @@ class Stretch:
         First row and row after the last that alarmed.
     start_time, end_time : object
         Timestamps of the first and the last alarming row.
-    open : bool
-        Whether it may still go on.
     changed : bool
         Whether what is usual moved during it.
+    ending : {"quiet", "gap"} or None
+        What ended it; None while it may go on.
     """
 
     def __init__(
@@ -140,13 +140,18 @@ class Stretch:
         self.changed = False
         self.start = int(first.rows[0])
         self.start_time = first.times[0]
-        self.open = True
+        self.ending: Ending | None = None
         self._score = -np.inf
         self._weight, self._root, self._lean = np.zeros(d), np.zeros(d), np.zeros(d)
         # Below and above: the largest deviation so far, the value there, what was expected.
         self._worst = np.full((2, 3, d), np.nan)
         self._worst[:, 0] = -np.inf
         self.add(first)
+
+    @property
+    def open(self) -> bool:
+        """Whether it may still go on."""
+        return self.ending is None
 
     @property
     def rows(self) -> int:
@@ -193,6 +198,7 @@ class Stretch:
             origin=self._origin(),
             returns=None if self._returns is None else self._returns(self._raw),
             changed=self.changed,
+            ending=self.ending,
         )
 
     def _culprits(self) -> tuple[Culprit, ...]:

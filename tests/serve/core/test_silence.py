@@ -10,6 +10,8 @@ from sqlalchemy import update
 
 from alora_ts.serve.incidents import arrivals
 from alora_ts.serve.incidents.arrivals import check_arrivals
+from alora_ts.serve.notify.interface import IncidentEvent
+from alora_ts.serve.notify.message import headline
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.schema import rows as stored
 from alora_ts.serve.times import now_micros
@@ -91,6 +93,19 @@ def test_a_silence_outlives_a_restart_and_0_means_never(serve: Start, settings: 
     look(second, later=1e6)
     [silence] = second.client.get("/api/v1/incidents").json()["items"]
     assert silence["state"] == "closed"
+
+
+def test_a_gap_does_not_end_an_anomaly_as_if_all_were_well(here: Plant) -> None:
+    in_trouble(here)
+    calm = plant.values(20, seed=4)
+    here.send(plant.rows(calm, seconds=np.arange(1000, 1020)))
+    here.settle()
+    [anomaly] = here.client.get("/api/v1/incidents?source=plant&state=closed").json()["items"]
+    assert anomaly["ending"] == "gap"
+    shown = here.client.get(f"/api/v1/incidents/{anomaly['id']}").json()
+    assert "the data stopped while it was going on" in [fact["text"] for fact in shown["facts"]]
+    event = IncidentEvent("1", "closed", anomaly)
+    assert headline(event).startswith("plant: data stopped during an incident")
 
 
 def test_the_state_does_not_follow_one_odd_row(here: Plant) -> None:

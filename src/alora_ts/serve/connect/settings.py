@@ -256,4 +256,5 @@ class ConnectSettings(Section):
 
     def watched(self) -> set[str]:
         """Name the sources whose connectors notice by themselves which signals are silent."""
-        return {one.source for one in (*self.mqtt, *self.prometheus) if one.silent_after}
+        noticing: tuple[MqttSettings | PrometheusSettings, ...] = (*self.mqtt, *self.prometheus)
+        return {one.source for one in noticing if one.silent_after}

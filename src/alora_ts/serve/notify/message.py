@@ -48,6 +48,8 @@ def headline(event: IncidentEvent) -> str:
         "updated": "incident changed",
         "closed": "incident is over",
     }
+    if incident.get("ending") == "gap":
+        happened["closed"] = "data stopped during an incident"
     text = f"{source}: {happened[event.kind]}"
     return f"{text}, first suspect {culprits[0]['variable']}" if culprits else text
 

@@ -99,7 +99,7 @@ class Metrics:
             histogram.observe(seconds)
 
     def alarmed(self, source: str, alarm: bool, shares: Mapping[str, float]) -> None:
-        """Show whether an anomaly lasts, and while it does each variable's share in the last row."""
+        """Show whether an anomaly lasts, and meanwhile each variable's share in the last row."""
         before = self._alarming.get(source, ())
         for variable in before:
             self._share.labels(source, variable).set(0)
