@@ -192,7 +192,13 @@ class Service:
     def _step(self, source: Source) -> bool:
         scorer = self._scorers.get(source.name)
         if scorer is None:
-            scorer = Scorer(self.store, self.models, source, self.channels)
+            scorer = Scorer(
+                self.store,
+                self.models,
+                source,
+                self.channels,
+                max_age=lambda: self.settings.notify.max_age,
+            )
             self._scorers[source.name] = scorer
         scored = scorer.step()
         if scored is None:

@@ -238,6 +238,36 @@ def test_a_name_with_line_breaks_adds_no_header() -> None:
     assert "\n" not in mail["Subject"]
 
 
+SLACK = '{"text": "$headline ($severity)", "link": "$link"}'
+
+
+def test_messages_link_to_the_incident_and_follow_a_template() -> None:
+    page = "https://alora.example.org"
+    with webhook() as hook:
+        asyncio.run(hooked(hook.port, page=page).notify(EVENT))
+        odd = IncidentEvent("1", "opened", {**INCIDENT, "source": 'a "plant"\n'})
+        notifier = hooked(
+            hook.port, page=page, template=SLACK, headers={"Authorization": "Bearer top-secret"}
+        )
+        asyncio.run(notifier.notify(odd))
+    (_, plain), (headers, formed) = hook.requests
+    assert json.loads(plain)["link"] == f"{page}/#/incidents/42"
+    assert json.loads(formed) == {
+        "text": 'a "plant"\n: anomaly began, first suspect pump – süd ()',
+        "link": f"{page}/#/incidents/42",
+    }
+    assert headers["Authorization"] == "Bearer top-secret"
+    assert "top-secret" not in repr(notifier._settings)
+    mail = as_mail(EVENT, mailing(25, template="$source: see $link", page=page))
+    assert mail.get_content().strip() == f"plant: see {page}/#/incidents/42"
+
+
+def test_every_channel_has_the_common_page() -> None:
+    given = {"page": "https://a.example", "webhook": [{"name": "w", "url": "http://127.0.0.1:9/"}]}
+    [channel] = build_channels(NotifySettings.model_validate(given))
+    assert str(channel.notifier._settings.page) == "https://a.example/"  # type: ignore[attr-defined]
+
+
 def test_silence_and_endings_have_their_own_words() -> None:
     silent = {**INCIDENT, "kind": "silence"}
     assert headline(IncidentEvent("1", "opened", silent)).startswith("plant: no value comes of")

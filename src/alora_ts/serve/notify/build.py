@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from alora_ts.serve.notify.dispatcher import Channel
-from alora_ts.serve.notify.settings import NotifySettings
+from alora_ts.serve.notify.settings import ChannelSection, NotifySettings
 
 __all__ = ["build_channels"]
+
+Kind = TypeVar("Kind", bound=ChannelSection)
 
 
 def build_channels(settings: NotifySettings) -> list[Channel]:
@@ -24,16 +28,20 @@ def build_channels(settings: NotifySettings) -> list[Channel]:
     ['pager']
     """
     found = list[Channel]()
+
+    def own(section: Kind) -> Kind:
+        return section if section.page else section.model_copy(update={"page": settings.page})
+
     if settings.webhook:
         from alora_ts.serve.notify.webhook import WebhookNotifier
 
-        found += [Channel(WebhookNotifier(section), section) for section in settings.webhook]
+        found += [Channel(WebhookNotifier(own(section)), section) for section in settings.webhook]
     if settings.mqtt:
         from alora_ts.serve.notify.mqtt import MqttNotifier
 
-        found += [Channel(MqttNotifier(section), section) for section in settings.mqtt]
+        found += [Channel(MqttNotifier(own(section)), section) for section in settings.mqtt]
     if settings.smtp:
         from alora_ts.serve.notify.smtp import SmtpNotifier
 
-        found += [Channel(SmtpNotifier(section), section) for section in settings.smtp]
+        found += [Channel(SmtpNotifier(own(section)), section) for section in settings.smtp]
     return found

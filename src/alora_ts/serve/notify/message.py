@@ -9,12 +9,24 @@ from typing import Any
 from alora_ts.diagnosis.fields import facts
 from alora_ts.serve.notify.interface import IncidentEvent
 
-__all__ = ["as_json", "headline", "story"]
+__all__ = ["as_json", "headline", "link_to", "story"]
 
 _NAMED = 3
 
 
-def as_json(event: IncidentEvent) -> bytes:
+def link_to(event: IncidentEvent, page: object) -> str | None:
+    """Return the address of the incident's page; None where nobody said where the dashboard is.
+
+    Examples
+    --------
+    >>> link_to(IncidentEvent("1", "opened", {"id": "i_7"}), "https://alora.example.org/")
+    'https://alora.example.org/#/incidents/i_7'
+    """
+    key = event.incident.get("id")
+    return None if page is None else f"{str(page).rstrip('/')}/#/incidents/{key}"
+
+
+def as_json(event: IncidentEvent, *, page: object = None) -> bytes:
     """Return the event as JSON, the same bytes at every attempt.
 
     Examples
@@ -22,7 +34,13 @@ def as_json(event: IncidentEvent) -> bytes:
     >>> as_json(IncidentEvent("7-opened", "opened", {"id": 7}))
     b'{"event":"opened","id":"7-opened","incident":{"id":7}}'
     """
-    body = {"event": event.kind, "id": event.id, "incident": dict(event.incident)}
+    body: dict[str, Any] = {
+        "event": event.kind,
+        "id": event.id,
+        "incident": dict(event.incident),
+    }
+    if (link := link_to(event, page)) is not None:
+        body["link"] = link
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -61,7 +79,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown or "no signal"
 
 
-def story(event: IncidentEvent, *, page: str | None = None) -> str:
+def story(event: IncidentEvent, *, page: object = None) -> str:
     """Describe the incident as a short plain text.
 
     Examples
@@ -86,7 +104,8 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
         names = [str(culprit["variable"]) for culprit in incident.get("culprits") or []]
         if incident.get("connector"):
             lines.append(f"connector: {incident['connector']}")
-        return "\n".join([*lines, "silent signals:", *(f"  {name}" for name in names)])
+        lines += ["silent signals:", *(f"  {name}" for name in names)]
+        return "\n".join([*lines, *_linked(event, page)])
     if isinstance(peak := incident.get("peak"), int | float):
         lines.append(f"highest score: {peak:.2f} (above 1 is an alarm)")
     lines += [f"{fact.label}: {fact.text}" for fact in facts(incident)]
@@ -97,6 +116,9 @@ def story(event: IncidentEvent, *, page: str | None = None) -> str:
         side = {"above": ", too high", "below": ", too low"}.get(str(culprit.get("direction")), "")
         share = round(100 * float(culprit.get("share", 0)))
         lines.append(f"  {culprit['variable']}, {share} % of the deviation{side}")
-    if page is not None:
-        lines += ["", f"{page.rstrip('/')}/#/incidents/{incident.get('id')}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_linked(event, page)])
+
+
+def _linked(event: IncidentEvent, page: object) -> list[str]:
+    link = link_to(event, page)
+    return [] if link is None else ["", link]

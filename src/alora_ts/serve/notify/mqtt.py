@@ -10,6 +10,7 @@ from alora_ts.serve.connect.mqtt_client import make_client
 from alora_ts.serve.notify.interface import IncidentEvent
 from alora_ts.serve.notify.message import as_json
 from alora_ts.serve.notify.settings import MqttOutSettings
+from alora_ts.serve.notify.template import render
 from alora_ts.serve.notify.webhook import DeliveryError
 
 __all__ = ["MqttNotifier"]
@@ -45,6 +46,10 @@ class MqttNotifier:
         for sign in "+#/":
             source = source.replace(sign, "_")
         topic = settings.topic.replace("{source}", source)
+        if settings.template is None:
+            body = as_json(event, page=settings.page)
+        else:
+            body = render(settings.template, event, page=settings.page).encode()
         client = make_client(settings, "")
         taken, answer = threading.Event(), list[str]()
 
@@ -53,7 +58,7 @@ class MqttNotifier:
                 answer.append(f"the broker refused us: {reason}")
                 taken.set()
             else:
-                client.publish(topic, as_json(event), qos=1)
+                client.publish(topic, body, qos=1)
 
         def on_publish(_: Any, __: Any, ___: int, reason: Any, ____: Any) -> None:
             if reason.is_failure:

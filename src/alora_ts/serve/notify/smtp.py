@@ -12,6 +12,7 @@ from email.utils import formatdate
 from alora_ts.serve.notify.interface import IncidentEvent
 from alora_ts.serve.notify.message import headline, story
 from alora_ts.serve.notify.settings import SmtpSettings
+from alora_ts.serve.notify.template import render
 from alora_ts.serve.notify.webhook import DeliveryError
 from alora_ts.serve.operate.secrets import read_secret
 
@@ -80,7 +81,10 @@ def as_mail(event: IncidentEvent, settings: SmtpSettings) -> EmailMessage:
     digest = hashlib.sha256(f"{settings.name}/{event.id}".encode()).hexdigest()[:32]
     mail["Message-ID"] = f"<{digest}@alora-ts>"
     mail["Auto-Submitted"] = "auto-generated"
-    page = None if settings.page is None else str(settings.page)
+    if settings.template is None:
+        text = story(event, page=settings.page)
+    else:
+        text = render(settings.template, event, page=settings.page)
     # Not every server takes eight bits.
-    mail.set_content(story(event, page=page), cte="quoted-printable")
+    mail.set_content(text, cte="quoted-printable")
     return mail

@@ -13,6 +13,7 @@ from alora_ts.errors import AloraError
 from alora_ts.serve.notify.interface import IncidentEvent
 from alora_ts.serve.notify.message import as_json
 from alora_ts.serve.notify.settings import WebhookSettings
+from alora_ts.serve.notify.template import render
 from alora_ts.serve.operate.secrets import read_secret
 
 __all__ = ["DeliveryError", "RefusedError", "WebhookNotifier", "sign"]
@@ -67,16 +68,24 @@ class WebhookNotifier:
         DeliveryError
             When the receiver did not take it.
         """
-        body = as_json(event)
+        settings = self._settings
+        if settings.template is None:
+            body = as_json(event, page=settings.page)
+        else:
+            body = render(settings.template, event, page=settings.page).encode()
         headers = {"Content-Type": "application/json", "Idempotency-Key": event.id}
+        # Names of headers are the same in any case of letters; what the user says wins.
+        for name, value in settings.headers.items():
+            headers = {had: v for had, v in headers.items() if had.lower() != name.lower()}
+            headers[name] = value.get_secret_value()
         if self._secret is not None:
             now = int(time.time())
             headers["X-Alora-Signature"] = f"t={now},v1={sign(self._secret, now, body)}"
         try:
             async with httpx.AsyncClient(
-                timeout=self._settings.timeout, verify=self._trust, trust_env=False
+                timeout=settings.timeout, verify=self._trust, trust_env=False
             ) as client:
-                answer = await client.post(str(self._settings.url), content=body, headers=headers)
+                answer = await client.post(str(settings.url), content=body, headers=headers)
         except httpx.HTTPError as error:
             raise DeliveryError(
                 f"the receiver does not answer: {str(error) or type(error).__name__}"

@@ -15,12 +15,13 @@ from alora_ts.diagnosis.builder import Block, Details
 from alora_ts.model.stream import Stream
 from alora_ts.serve.incidents.updates import Change, Changes
 from alora_ts.serve.models.cache import LoadedModels
+from alora_ts.serve.notify.interface import EventKind
 from alora_ts.serve.scoring.recent_rows import Past
 from alora_ts.serve.scoring.restore import held_rows, push_time, replay
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.store.cells import pack_detail, unpack_cells, unpack_detail
 from alora_ts.serve.store.incidents import incidents_from, last_incident_before, save_incident
-from alora_ts.serve.store.outbox import post
+from alora_ts.serve.store.outbox import post, was_told
 from alora_ts.serve.store.rows import (
     RowBlock,
     raw_scores_before,
@@ -77,6 +78,8 @@ class Scorer:
     source : Source
     channels : callable giving names
         Who is notified of incidents.
+    max_age : callable giving float
+        For how many seconds the last row of an incident is news.
     """
 
     def __init__(
@@ -85,11 +88,15 @@ class Scorer:
         models: LoadedModels,
         source: Source,
         channels: Callable[[], Sequence[str]],
+        max_age: Callable[[], float],
     ) -> None:
         self._store = store
         self._models = models
         self._source = source
         self._channels = channels
+        self._max_age = max_age
+        # Incidents that nobody was told of, because all that was known of them was old.
+        self._untold: set[str] = set()
         self._stream: Stream | None = None
         self._next = 0
         self._bucket: int | None = None
@@ -142,11 +149,14 @@ class Scorer:
         else:
             before = None
         self._follow(connection, since, start)
+        after = incidents_from(connection, source.id, start)
+        going_on = [one.id for one in (before, *after) if one is not None and one.state == "open"]
+        self._untold = {key for key in going_on if not was_told(connection, key)}
         self._changes = Changes(
             source_id=source.id,
             model_id=source.model_id,
             before=before,
-            after=incidents_from(connection, source.id, start),
+            after=after,
             present=self._builder.open,
         )
 
@@ -282,7 +292,7 @@ class Scorer:
                 )
             for change in scored.changes:
                 change.record["verdict"] = save_incident(connection, change.record)
-                for kind in change.told:
+                for kind in self._news(change):
                     post(connection, channels, kind, change.shown(source.name))
             scored_until(connection, source.id, last + 1, late_count)
 
@@ -293,6 +303,21 @@ class Scorer:
         source.unscored = max(0, source.unscored - len(times)) if full else 0
         scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
         self._next, self._bucket = last + 1, bucket
+
+    def _news(self, change: Change) -> tuple[EventKind, ...]:
+        """What to tell of a change: rows that are filled in later bring no news of the past."""
+        key, told = change.record["id"], change.told
+        if change.record["end_us"] < now_micros() - self._max_age() * 1e6:
+            if "opened" in told:
+                self._untold.add(key)
+            # Who heard that it began hears that it ended.
+            told = ("closed",) if "closed" in told and key not in self._untold else ()
+        elif key in self._untold:
+            told = ("opened", *(kind for kind in told if kind == "closed"))
+            self._untold.discard(key)
+        if change.record["state"] != "open":
+            self._untold.discard(key)
+        return told
 
     def _bucket_of(self, time: int) -> int:
         return time // self._source.bucket_us * self._source.bucket_us

@@ -15,7 +15,7 @@ from alora_ts.serve.store.schema import outbox
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
 
-__all__ = ["StoredOutbox", "count_dead", "count_pending", "dead_letters", "post"]
+__all__ = ["StoredOutbox", "count_dead", "count_pending", "dead_letters", "post", "was_told"]
 
 
 def post(
@@ -42,6 +42,12 @@ def post(
     ]
     if entries:
         connection.execute(insert(outbox), entries)
+
+
+def was_told(connection: Connection, incident: str) -> bool:
+    """Whether anything about an incident was ever queued, as far as it is kept."""
+    query = select(outbox.c.id).where(outbox.c.incident_id == incident).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def dead_letters(connection: Connection, limit: int) -> Sequence[Record]:
