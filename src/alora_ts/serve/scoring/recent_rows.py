@@ -37,6 +37,11 @@ class Past:
         self._scaled = np.zeros((0, len(self._model.preparation.variables)), dtype=np.float32)
         self.take(before.times, before.values)
 
+    @property
+    def held(self) -> NDArray[np.float64] | None:
+        """The last row, with a value in every cell; None before the first."""
+        return self._hold.last
+
     def take(
         self, times: NDArray[np.int64], values: NDArray[np.float64]
     ) -> Callable[[NDArray[np.intp]], NDArray[np.float64] | None]:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
 from alora_ts.model.stream import Stream
+from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.store.rows import RowBlock, rows_before
 
 __all__ = ["gap_micros", "held_rows", "push_time", "replay", "replayed_rows"]
@@ -49,6 +50,7 @@ def replay(
     columns: NDArray[np.intp],
     *,
     until: int,
+    kept: HeldRows,
 ) -> tuple[Stream, RowBlock]:
     """A stream that has seen what matters of the rows before ``until``, and those rows.
 
@@ -62,10 +64,19 @@ def replay(
         Where the model's variables stand among them.
     until : int
         The time of the next row to be pushed, or before it.
+    kept : HeldRows
+        Spares a search far back.
     """
     stream = model.stream()
     block = held_rows(
-        connection, model, source, variables, columns, until=until, limit=replayed_rows(model)
+        connection,
+        model,
+        source,
+        variables,
+        columns,
+        until=until,
+        limit=replayed_rows(model),
+        kept=kept,
     )
     for time, row in zip(block.times.tolist(), block.values, strict=True):
         stream.push(row, time=push_time(model, time))
@@ -81,27 +92,48 @@ def held_rows(
     *,
     until: int,
     limit: int,
+    kept: HeldRows,
 ) -> RowBlock:
     """The last rows before ``until``, of the model's variables; the first has held values."""
     block = rows_before(connection, source, variables, end=until, limit=limit)
     values = block.values[:, columns]
     if len(block):
-        earlier = _earlier_rows(connection, source, variables, block, gap_micros(model))
-        values[0] = RowHold.recall(values[0], (row[columns] for row in earlier))
+        first = int(block.times[0])
+        earlier = _earlier_rows(
+            connection,
+            source,
+            variables,
+            columns,
+            later=first,
+            gap=gap_micros(model),
+            kept=kept.before(first),
+        )
+        values[0] = RowHold.recall(values[0], earlier)
     return RowBlock(block.times, block.arrived, values)
 
 
 def _earlier_rows(
-    connection: Connection, source: int, variables: int, block: RowBlock, gap: float | None
+    connection: Connection,
+    source: int,
+    variables: int,
+    columns: NDArray[np.intp],
+    *,
+    later: int,
+    gap: float | None,
+    kept: tuple[int, NDArray[np.float64]] | None,
 ) -> Iterator[NDArray[np.float64]]:
-    """Rows before a block, the latest first, back to the last gap."""
-    later = int(block.times[0])
+    """Rows before ``later``, the latest first, back to the last gap or to a row that is kept."""
+    start = None if kept is None else kept[0] + 1
     while True:
-        earlier = rows_before(connection, source, variables, end=later, limit=_SEARCHED)
+        earlier = rows_before(
+            connection, source, variables, start=start, end=later, limit=_SEARCHED
+        )
         for time, row in zip(earlier.times[::-1].tolist(), earlier.values[::-1], strict=True):
             if gap is not None and later - time > gap:
                 return
-            yield row
+            yield row[columns]
             later = time
         if len(earlier) < _SEARCHED:
-            return
+            break
+    if kept is not None and not (gap is not None and later - kept[0] > gap):
+        yield kept[1]

@@ -16,6 +16,7 @@ from alora_ts.model.stream import Stream
 from alora_ts.serve.incidents.updates import Change, Changes
 from alora_ts.serve.models.cache import LoadedModels
 from alora_ts.serve.notify.interface import EventKind
+from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.scoring.recent_rows import Past
 from alora_ts.serve.scoring.restore import held_rows, push_time, replay
 from alora_ts.serve.scoring.source import Source
@@ -100,6 +101,7 @@ class Scorer:
         self._stream: Stream | None = None
         self._next = 0
         self._bucket: int | None = None
+        self._held = HeldRows()
 
     def step(self) -> Scored | None:
         """Score the next rows and store the readings; None when there is nothing to do."""
@@ -128,6 +130,9 @@ class Scorer:
     def _begin(self, connection: Connection, start: int) -> None:
         """Bring stream and builder into the state they had before ``start``."""
         source = self._source
+        if source.reload:
+            self._held = HeldRows()
+        self._held.forget_from(start)
         source.reload = False
         self._model = self._models.get(source.model_id)
         self._model_id = source.model_id
@@ -136,7 +141,13 @@ class Scorer:
         self._variables = fitted.preparation.variables
         self._columns = np.array([self._places.index(name) for name in self._variables])
         self._stream, block = replay(
-            connection, self._model, source.id, len(self._places), self._columns, until=start
+            connection,
+            self._model,
+            source.id,
+            len(self._places),
+            self._columns,
+            until=start,
+            kept=self._held,
         )
         self._stream.follow_from(self._raw_scores(connection, start))
         self._next = start
@@ -171,6 +182,7 @@ class Scorer:
             self._columns,
             until=since,
             limit=self._model.model_.window - 1,
+            kept=self._held,
         )
         self._past = Past(self._model, before)
         past = read_readings(connection, source, start=since, end=start)
@@ -303,6 +315,8 @@ class Scorer:
         source.unscored = max(0, source.unscored - len(times)) if full else 0
         scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
         self._next, self._bucket = last + 1, bucket
+        if (held := self._past.held) is not None:
+            self._held.note(last, held, rows=len(times))
 
     def _news(self, change: Change) -> tuple[EventKind, ...]:
         """What to tell of a change: rows that are filled in later bring no news of the past."""

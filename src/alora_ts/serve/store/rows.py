@@ -106,15 +106,23 @@ def rows_from(
 
 
 def rows_before(
-    connection: Connection, source: int, variables: int, *, end: int, limit: int
+    connection: Connection,
+    source: int,
+    variables: int,
+    *,
+    end: int,
+    limit: int,
+    start: int | None = None,
 ) -> RowBlock:
-    """The last rows before ``end``."""
+    """The last rows before ``end``, none of them before ``start``."""
     query = (
         select(rows.c.time_us, rows.c.arrived_us, rows.c.cells)
         .where(rows.c.source_id == source, rows.c.time_us < end)
         .order_by(rows.c.time_us.desc())
         .limit(limit)
     )
+    if start is not None:
+        query = query.where(rows.c.time_us >= start)
     return _block(connection.execute(query).all()[::-1], variables)
 
 
