@@ -161,7 +161,7 @@ def test_health_is_told_after_a_detection(made: Path, tmp_path: Path) -> None:
     said = outcome.err.replace("\n", " ")
     assert "'flow' has been above its training range" in said
     assert "training does not cover this" in said
-    assert "alarm, where the level allows" in said
+    assert "of the judged rows alarm" in said
     kept = json.loads((tmp_path / "o.json").read_text())
     assert any("training range" in line for line in kept["health"])
     assert kept["judged_rows"] == 293
@@ -178,9 +178,7 @@ def test_health_is_told_after_a_fit(tmp_path: Path) -> None:
     assert outcome.code == 0
     assert "every column is constant in training" in outcome.err.replace("\n", " ")
     plant(200).write_csv(tmp_path / "few.csv")
-    few = invoke(
-        "fit", tmp_path / "few.csv", "-o", tmp_path / "m.alora", "--alarm-share", "0.001", *QUICK
-    )
+    few = invoke("fit", tmp_path / "few.csv", "-o", tmp_path / "m.alora", *QUICK)
     assert "so the level is a guess" in few.err.replace("\n", " ")
 
 

@@ -17,12 +17,13 @@ from alora_ts.data.report import tell_moment
 from alora_ts.data.ticks import median_step
 from alora_ts.diagnosis import Diagnosis
 from alora_ts.model.fitted import FittedModel
+from alora_ts.scoring import Calibration
 
 __all__ = ["check_diagnosis", "check_fit"]
 
-_FEWEST_EXPECTED = 1.0  # normal rows that should alarm among the held-back ones, to count any
+_LEAST_SHARE = 1e-9
 _ALARMING = 0.3  # share of the judged rows that is no alarm any more but a change
-_TIMES_BUDGET = 5
+_TIMES_ALLOWED = 5
 _UNJUDGED = 0.5
 _LEFT_SHARE = 0.2  # of the rows, at the end of a table
 _MARGIN = 0.1  # of a variable's range in training
@@ -36,7 +37,6 @@ def check_fit(model: FittedModel, table: Table) -> tuple[str, ...]:
 
 def _fit_findings(model: FittedModel, table: Table) -> Iterator[str]:
     fitted = model.preparation.fitted
-    held_back, share = model.calibration.held_back_rows, model.calibration.threshold.share
     names, scaler = fitted.variables, fitted.standardiser
     truths = [name for name in names if named_like_label(name)] if fitted.named else []
     if truths:
@@ -65,13 +65,22 @@ def _fit_findings(model: FittedModel, table: Table) -> Iterator[str]:
             f"{int(table.label.sum()):,} of {len(table):,} training rows are marked as anomalous "
             f"by {table.label_name!r}; a fault in training counts as normal, so leave them out"
         )
-    if held_back * share < _FEWEST_EXPECTED:
-        needed = int(np.ceil(_FEWEST_EXPECTED / share))
-        yield (
-            f"only {held_back:,} rows are held back to choose a level that one normal row in "
-            f"{1 / share:,.0f} exceeds, so the level is a guess; give more training rows "
-            f"(some {needed:,} held back) or allow more alarms"
-        )
+    yield from _level_findings(model.calibration)
+
+
+def _level_findings(calibration: Calibration) -> Iterator[str]:
+    """Whether the held-back rows are enough for the level that was asked for."""
+    held_back, level = calibration.held_back_rows, calibration.threshold
+    # One incident (a budget), or one alarming row (a share), in so many rows.
+    each = level.each if level.each is not None else 1 / max(level.share, _LEAST_SHARE)
+    if held_back >= each:
+        return
+    what = "a false incident" if level.each is not None else "an alarming row"
+    yield (
+        f"only {held_back:,} rows are held back to choose a level with {what} in {each:,.0f} "
+        "normal ones, so the level is a guess; give more training rows "
+        f"(some {int(np.ceil(each)):,} held back) or allow more alarms"
+    )
 
 
 def check_diagnosis(model: FittedModel, found: Diagnosis) -> tuple[str, ...]:
@@ -85,12 +94,11 @@ def check_diagnosis(model: FittedModel, found: Diagnosis) -> tuple[str, ...]:
             f"only {judged:,} of {rows:,} rows could be judged; the others lie within "
             f"{model.window - 1} rows of a start or a gap"
         )
-    share, allowed = found.alarm.sum() / judged, model.calibration.threshold.share
-    if share > max(_ALARMING, _TIMES_BUDGET * allowed):
+    share = found.alarm.sum() / judged
+    if share > max(_ALARMING, _TIMES_ALLOWED * model.calibration.threshold.share):
         said.append(
-            f"{share:.0%} of the judged rows alarm, where the level allows {allowed:.2g} of normal "
-            "ones: the system is not what training showed; check the columns and their units, or "
-            "fit on rows like these"
+            f"{share:.0%} of the judged rows alarm: the system is not what training showed; check "
+            "the columns and their units, or fit on rows like these"
         )
     return (*said, *_left_range(model, found))
 
