@@ -103,7 +103,7 @@ def test_the_full_size_network_has_the_papers_parameter_count() -> None:
             np.random.default_rng(0).normal(size=(50, 38)), limit=512, correlation="spearman"
         )
     )
-    network = ALoRaT(pairs, variables=38, window=20, architecture=Architecture())
+    network = ALoRaT(pairs, variables=38, window=20, architecture=Architecture.paper())
     assert round(sum(p.numel() for p in network.parameters()) / 1e6, 1) == 3.2
 
 

@@ -51,7 +51,8 @@ def demo(
         f"normal.csv has {len(plant.train):,} normal rows, today.csv {len(plant.test):,} rows with "
         f"{len(plant.faults)} faults."
     )
-    model = ALoRa(seed=seed).fit(folder / "normal.csv")
+    # Somebody is called for every incident: one false one in three days will do.
+    model = ALoRa(seed=seed, false_alarms="1 per 3 days").fit(folder / "normal.csv")
     model.save(folder / "plant.alora")
     diagnosis = model.diagnose(folder / "today.csv")
     _compare(plant, diagnosis)

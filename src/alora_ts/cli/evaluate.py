@@ -164,6 +164,7 @@ def _print(found: Evaluation) -> None:
     from rich.table import Table
 
     from alora_ts.metrics.evaluation import COLUMNS
+    from alora_ts.metrics.incidents import GAP, WIDENING
 
     console = Console()
     console.print(str(found), highlight=False)
@@ -180,7 +181,9 @@ def _print(found: Evaluation) -> None:
     console.print(table)
     console.print(
         "random: mean ± standard deviation of random scores; always: an alarm that never ends; "
-        "above chance: 0 is the better of the two, 1 is perfect.",
+        "above chance: 0 is the better of the two, 1 is perfect. Incidents: alarms at most "
+        f"{GAP} rows apart are one; true if half of its rows lie within {WIDENING} rows of an "
+        "event.",
         style="dim",
         highlight=False,
     )

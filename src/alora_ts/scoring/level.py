@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.scoring.budget import DEFAULT_BUDGET, parse_budget
-from alora_ts.scoring.peaks import fit_tail
+from alora_ts.scoring.peaks import Tail, fit_tail
 from alora_ts.scoring.threshold import ALARM_SHARE, Threshold, ThresholdRule, choose_threshold
 
-__all__ = ["AlarmOptions", "choose_level"]
+__all__ = ["AlarmOptions", "choose_level", "level_of"]
 
 _AT_ONCE = 1.5
 """Peaks above the level for each false incident allowed; what follows storms keeps the rest."""
@@ -68,7 +68,7 @@ def choose_level(
     >>> often.value < rare.value
     True
     >>> rare.note
-    '1 per 5000 rows, by the 20 highest of 1,238 peaks in 20,000 held-back rows'
+    '1 per 5000 rows, by the 20 highest of 1,390 peaks in 20,000 held-back rows'
     """
     if alarms.outdated:
         rule: ThresholdRule = "tail" if alarms.threshold is None else alarms.threshold
@@ -94,5 +94,16 @@ def choose_level(
             f"; these are too few to promise it: expect between one in {low:,.0f} and one in "
             f"{high:,.0f} rows, or give a longer training period"
         )
-    value = max(tail.level(each / _AT_ONCE), float(np.finfo(np.float32).tiny))
-    return Threshold(value, "budget", note, 0.0, each, tail)
+    return Threshold(level_of(tail, each), "budget", note, 0.0, each, tail)
+
+
+def level_of(tail: Tail, each: float) -> float:
+    """The level that leaves one false incident in so many rows.
+
+    Examples
+    --------
+    >>> tail = Tail(start=0.0, slope=1.0, peaks=20, rows=20_000)
+    >>> level_of(tail, 3000.0)
+    2.0
+    """
+    return max(tail.level(each / _AT_ONCE), float(np.finfo(np.float32).tiny))
