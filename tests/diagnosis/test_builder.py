@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from typing import Any
@@ -17,6 +16,7 @@ from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
 from alora_ts.diagnosis.fields import describe, incidents_frame
 from alora_ts.diagnosis.incident import Incident
 from tests.diagnosis import naive_builder as naive
+from tests.diagnosis.judges import plain_details, plain_judge, random_judge
 
 SCORES = st.sampled_from([0.0, 0.4, 0.5, 0.7, 1.0, 1.1, 2.0, 2.0, 50.0, np.inf])
 ROWS = st.lists(
@@ -33,28 +33,26 @@ LEVELS = st.sampled_from([Levels(), Levels(1.0, 0.5), Levels(2.0, 0.4)])
 def table_of(rows: list[tuple[float, bool, int]], d: int, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     n = len(rows)
-    values = rng.integers(-3, 4, (n, d)).astype(float)
-    values[rng.random((n, d)) < 0.2] = np.nan  # missing cells
     return {
         # Finite, as every score is.
         "score": np.array([min(score, 1e6) for score, *_ in rows]),
         "warm_up": np.array([warm for _, warm, _ in rows], dtype=bool),
         "segments": np.cumsum([change for *_, change in rows]).astype(int),
-        # Ties and zeros are frequent.
-        "localization": rng.integers(-1, 4, (n, d)).astype(float),
-        "values": values,
-        "expected": rng.integers(-1, 2, (n, d)).astype(float),
-        "scale": np.array([1.0, 0.5, 2.0, 3.0])[:d],
-        "origin": None if seed % 3 == 0 else rng.integers(0, 4, (n, d)).astype(float),
+        "values": rng.normal(size=(n, d)) * rng.choice([0.3, 1, 20], d),
+        "surprise": rng.normal(size=(n, d)),
+        "judge": random_judge(seed, d),
     }
 
 
 def block_of(table: dict[str, Any], start: int, end: int) -> Block:
     def details(rows: np.ndarray) -> Details:
         at = rows + start
-        origin = None if table["origin"] is None else table["origin"][at]
-        parts = (table[name][at] for name in ("localization", "values", "expected"))
-        return Details(*parts, table["scale"], origin)
+
+        def before(place: int) -> tuple[np.ndarray, np.ndarray, None]:
+            earlier = slice(max(at[place] - 4, 0), at[place])
+            return table["values"][earlier], table["surprise"][earlier], None
+
+        return Details(table["values"][at], table["surprise"][at], table["judge"], before)
 
     part = slice(start, end)
     score = table["score"][part]
@@ -109,7 +107,7 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     for some in (cuts, list(range(n))):
         again, parts = build(table, some, fresh())
         assert again == alarm
-        # Equal to the last bit; NaN stands for values nobody measured.
+        # Equal to the last bit.
         assert list(map(repr, parts)) == list(map(repr, whole))
 
     lists = [table[name].tolist() for name in ("score", "warm_up", "segments")]
@@ -121,24 +119,18 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
         assert one.ending == naive.ending(one.end - 1, *lists[1:], merge=merge)
         assert one.peak == twin["peak"]
         assert (one.score, one.raw) == (table["score"][one.peak], 2 * table["score"][one.peak])
-        origin = None if one.origin is None else dataclasses.asdict(one.origin)
-        _agree([origin] if origin else [], [twin["origin"]] if twin["origin"] else [])
-        _agree([dataclasses.asdict(culprit) for culprit in one.culprits], twin["culprits"])
+        _agree(one, twin)
         json.dumps(describe(one), allow_nan=False)
 
 
-def _agree(found: list[dict[str, Any]], twin: list[dict[str, Any]]) -> None:
-    for one, other in zip(found, twin, strict=False):
-        assert one["share"] == pytest.approx(other["share"])
-    # Shares that are equal but for rounding may change places, and so may the last one listed.
-    close = np.diff(sorted(other["share"] for other in twin), prepend=-1).min(initial=1) < 1e-9
-    edge = abs(sum(one["share"] for one in found) - 0.9) < 1e-9
-    if close or edge or abs(sum(one["share"] for one in twin) - 0.9) < 1e-9:
-        return
-    assert [one["variable"] for one in found] == [other["variable"] for other in twin]
-    for one, other in zip(found, twin, strict=True):
-        for name in one.keys() - {"share"}:
-            np.testing.assert_equal(one[name], other[name])
+def _agree(found: Incident, twin: dict[str, Any]) -> None:
+    by_name = dict(zip(twin["variables"], twin["share"], strict=True))
+    for culprit in found.culprits:
+        assert culprit.share == pytest.approx(by_name[culprit.variable], rel=1e-3, abs=1e-6)
+    assert sorted(one.variable for one in found.culprits) == sorted(twin["culprits"])
+    assert set(found.aside) == set(twin["aside"])
+    assert found.origin is not None
+    assert found.origin.certainty == pytest.approx(max(twin["certainty"]), rel=1e-3)
 
 
 def test_details_are_asked_of_alarming_rows_only_once_and_in_order() -> None:
@@ -148,8 +140,7 @@ def test_details_are_asked_of_alarming_rows_only_once_and_in_order() -> None:
 
     def details(rows: np.ndarray) -> Details:
         asked.extend(rows.tolist())
-        one = np.ones((len(rows), 1))
-        return Details(one, one, one, np.ones(1))
+        return plain_details(score[:, None], rows, plain_judge(1))
 
     builder = IncidentBuilder(["a"], merge=0, minimum=1)
     builder.push(Block(score, score, np.zeros(len(score), dtype=bool), details))
@@ -157,12 +148,17 @@ def test_details_are_asked_of_alarming_rows_only_once_and_in_order() -> None:
 
 
 def test_an_incident_is_open_until_more_than_merge_rows_were_quiet() -> None:
-    one = np.ones((1, 1))
+    judge = plain_judge(1)
     builder = IncidentBuilder(["a"], merge=2, minimum=2)
 
     def push(score: float) -> list[tuple[int, int, bool]]:
         row = np.array([score])
-        block = Block(row, row, np.zeros(1, dtype=bool), lambda _: Details(one, one, one, one[0]))
+        block = Block(
+            row,
+            row,
+            np.zeros(1, dtype=bool),
+            lambda rows: plain_details(row[:, None], rows, judge),
+        )
         return [(s.start, s.end, s.open) for s in builder.push(block).changed]
 
     assert push(2.0) == []  # one row is too short
@@ -198,15 +194,13 @@ def test_a_score_of_exactly_one_a_missing_score_and_warm_up_rows_do_not_alarm() 
 
 def test_culprits_are_ranked_with_direction_and_values() -> None:
     score = np.array([0.1, 2.0, 5.0, 0.1])
-    localization = np.array([[1, 1, 1], [0, 9, 1], [0, 9, 1], [1, 1, 1]], dtype=float)
-    values = np.array([[0, 0, 0], [0, -4, 1], [0, -6, 1], [0, 0, 0]], dtype=float)
-    zero, one = np.zeros_like(values), np.ones(3)
+    values = np.array([[0, 0, 0], [0, -40, 1], [0, -60, 1], [0, 0, 0]], dtype=float)
     times = np.datetime64("2026-01-01T00:00", "m") + np.arange(4)
     block = Block(
         score,
         score,
         np.zeros(4, dtype=bool),
-        lambda rows: Details(localization[rows], values[rows], zero[rows], one),
+        lambda rows: plain_details(values, rows, plain_judge(3), times=times),
         times=times,
     )
     (incident,) = IncidentBuilder(["a", "b", "c"], merge=0, minimum=1).push(block).incidents
@@ -214,12 +208,15 @@ def test_culprits_are_ranked_with_direction_and_values() -> None:
     assert incident.severity == "medium"
     assert str(incident.end_time) == "2026-01-01T00:02"
     first = incident.culprits[0]
-    assert (first.variable, first.direction, first.value) == ("b", "below", -6.0)
-    assert abs(first.share - 0.9) < 1e-9
+    assert (first.variable, first.direction, first.value) == ("b", "below", -60.0)
+    assert first.share > 0.9
+    assert incident.onset is not None
+    assert (incident.onset.variable, incident.onset.direction) == ("b", "below")
+    assert str(incident.onset.time) == "2026-01-01T00:01"
     frame = incidents_frame([incident], kind="polars")
     assert frame.columns == [
         *("incident", "start", "end", "rows", "score", "severity", "returns", "changed"),
-        *("origin", "ending", "place"),
+        *("onset", "origin", "ending", "place"),
         *("variable", "share", "direction", "value", "expected"),
     ]
-    assert frame["origin"].to_list() == [""] * len(incident.culprits)
+    assert frame["origin"].to_list() == ["b"] * len(incident.culprits)

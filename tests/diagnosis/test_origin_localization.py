@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
 from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
 from tests import naive
 
@@ -118,19 +117,15 @@ def test_very_many_variables_reach_back_less() -> None:
     assert learned.lags == 1
 
 
-def test_an_incident_names_its_origin_by_the_rows_that_alarm() -> None:
-    score = np.array([0.0, 2.0, 0.5, 2.0, 0.0])
-    asked = []
-    same = np.ones((2, 2))
-
-    def details(rows: np.ndarray) -> Details:
-        asked.append(rows.tolist())
-        origin = np.array([[1.0, 3.0], [1.0, 1.0]])
-        return Details(same, same, same, np.ones(2), origin)
-
-    block = Block(score, score, np.zeros(5, dtype=bool), details)
-    (incident,) = IncidentBuilder(["a", "b"], merge=1, minimum=1).push(block).incidents
-    assert asked == [[1, 3]]
-    assert incident.origin is not None
-    assert incident.origin.variable == "b"
-    assert incident.origin.share == pytest.approx(0.625)
+def test_rules_hold_where_there_is_enough_to_learn_from() -> None:
+    values = chain(400)
+    learned = learn_mechanisms(values, None, held_back=after(360, values), window=8)
+    assert learned.hold(values, None, held_back=after(360, values))
+    assert not learned.hold(values, None, held_back=after(400, values))  # nothing was held back
+    noise = np.cumsum(np.random.default_rng(0).normal(size=(120, 30)), axis=0)
+    few = learn_mechanisms(noise, None, held_back=after(100, noise), window=20)
+    assert not few.hold(noise, None, held_back=after(100, noise))
+    still = np.ones((100, 2))
+    assert not learn_mechanisms(still, None, held_back=after(80, still), window=8).hold(
+        still, None, held_back=after(80, still)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from alora_ts import ALoRa, Architecture, load
 from alora_ts.artifact import Artifact, read_artifact, write_artifact
+from alora_ts.data import as_table
 from alora_ts.datasets.synthetic import Disturbance, random_system, simulate
 from alora_ts.errors import AloraError
+from alora_ts.model.diagnose import diagnose_part
 from tests.diagnosis.test_origin_localization import chain
 
 
@@ -52,11 +55,11 @@ def test_an_incident_has_culprits_and_an_origin(model: ALoRa, faulty: np.ndarray
     incident = max(found.incidents, key=lambda one: one.score)
     assert incident.origin is not None
     assert incident.origin.variable == "x1"
-    assert 0.25 < incident.origin.share <= 1
+    assert 0.25 < incident.origin.certainty <= 1
     worst = max(found.to_dict()["incidents"], key=lambda one: one["score"])
     assert worst["origin"] == {
         "variable": "x1",
-        "contribution_score": incident.origin.share,
+        "certainty": incident.origin.certainty,
     }
 
 
@@ -71,14 +74,17 @@ def test_a_model_saved_before_origins_still_loads(
     model: ALoRa, faulty: np.ndarray, tmp_path: Path
 ) -> None:
     now = read_artifact(model.save(tmp_path / "new.alora"))
-    tensors = {name: t for name, t in now.tensors.items() if not name.startswith("mechanisms.")}
+    later = ("mechanisms.", "usual.")
+    tensors = {name: t for name, t in now.tensors.items() if not name.startswith(later)}
     parameters = {**now.description["parameters"], "localization": "blend"}
     before = {**now.description, "parameters": parameters}
     old = load(write_artifact(Artifact("ALoRa", before, tensors), tmp_path / "old.alora"))
     found = old.diagnose(faulty)
     assert found.incidents
-    assert all(incident.origin is None for incident in found.incidents)
-    assert found.to_dict()["incidents"][0]["origin"] is None
+    # It knows nothing about relations, and still names who deviates by its own scale.
+    worst = max(found.incidents, key=lambda one: one.score)
+    assert worst.culprits[0].variable in {"x1", "x2", "x3"}
+    np.testing.assert_array_equal(found.score, model.diagnose(faulty).score)
     wrong = Artifact("ALoRa", now.description, tensors)
     with pytest.raises(AloraError, match="fit it again"):
         load(write_artifact(wrong, tmp_path / "wrong.alora")).diagnose(faulty)
@@ -115,3 +121,35 @@ def test_origins_are_named_far_more_often_than_by_error() -> None:
         named["origin"] += (found.localization[rows].argmax(1) == truth).tolist()
         named["error"] += (found.error[rows].argmax(1) == truth).tolist()
     assert np.mean(named["origin"]) > np.mean(named["error"]) + 0.2
+
+
+def test_rows_that_somebody_else_found_are_explained(model: ALoRa, faulty: np.ndarray) -> None:
+    incident = model.explain(faulty, 50, 60)
+    assert (incident.start, incident.end) == (50, 60)
+    assert incident.origin is not None
+    assert incident.origin.variable == "x1"
+    assert incident.onset is not None
+    assert incident.onset.variable == "x1"
+    assert model.explain(faulty, 0, 1).culprits  # one row, and in the warm-up
+    with pytest.raises(AloraError, match="not a stretch"):
+        model.explain(faulty, 90, 200)
+
+
+def test_one_by_one_explains_like_all_at_once(model: ALoRa, faulty: np.ndarray) -> None:
+    """The service's way: blocks of rows with their own past."""
+    fitted = model.model_
+    found, block = diagnose_part(fitted, as_table(faulty), segments=None, report=lambda _: None)
+    whole = fitted.incident_builder().push(block).incidents
+    builder = fitted.incident_builder()
+    parts = {}
+    for row in range(len(found)):
+        part = block.onward(row)
+        one = dataclasses.replace(
+            part,
+            score=part.score[:1],
+            raw=part.raw[:1],
+            warm_up=part.warm_up[:1],
+            segments=None if part.segments is None else part.segments[:1],
+        )
+        parts |= {incident.start: incident for incident in builder.push(one).incidents}
+    assert list(map(repr, parts.values())) == list(map(repr, whole))

@@ -9,8 +9,9 @@ import numpy as np
 
 from alora_ts.data import PreparationReport, Table
 from alora_ts.datasets.synthetic import plant
-from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
+from alora_ts.diagnosis.builder import Block, IncidentBuilder
 from alora_ts.diagnosis.diagnosis import Diagnosis
+from tests.diagnosis.judges import plain_details, plain_judge
 
 
 def diagnosis_of(
@@ -33,13 +34,15 @@ def diagnosis_of(
     score = raw / alarm_at
     warm_up = np.zeros(n, dtype=np.bool_)
     warm_up[:3] = n > 10
-    filled = np.nan_to_num(values)
+    # Incidents are explained by the deviation: for this judge the healthy twin is at zero.
+    off = np.nan_to_num(values - expected).astype(np.float64)
+    judge = plain_judge(d, scale=np.full(d, 0.3))
     pushed = IncidentBuilder(names, merge=merge, minimum=1).push(
         Block(
             score,
             raw,
             warm_up,
-            lambda rows: Details(error[rows], filled[rows], expected[rows], np.ones(d)),
+            lambda rows: plain_details(off, rows, judge, times=timestamps),
             times=timestamps,
         )
     )

@@ -24,13 +24,3 @@ def naive_height(value: float, low: float, high: float, *, alarm: bool) -> float
     if alarm:
         value, low, high = (math.log2(1 + max(v, 0.0)) for v in (value, low, high))
     return 1000 * (1 - min(max((value - low) / (high - low), 0.0), 1.0))
-
-
-def naive_arrival(errors: list[float], limit: float) -> int | None:
-    for row in range(len(errors)):
-        if errors[row] > limit:
-            if len(errors) == 1:
-                return row
-            if row + 1 < len(errors) and errors[row + 1] > limit:
-                return row
-    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +35,7 @@ from alora_ts.errors import AloraError
 if TYPE_CHECKING:
     from alora_ts.data.form import FileForm
     from alora_ts.diagnosis import Diagnosis, Incident
+    from alora_ts.diagnosis.fields import Fact
     from alora_ts.estimator import ALoRa
     from alora_ts.model.chunks import Written
 
@@ -64,6 +65,14 @@ def detect(
     variables: Annotated[
         bool, typer.Option("--variables", help="Add to OUT how much each signal is to blame.")
     ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Rank groups of signals too, such as 'prefix before _'."),
+    ] = None,
+    influences: Annotated[
+        Path | None,
+        typer.Option(help="CSV of known influences (cause, effect), to say how it spread."),
+    ] = None,
     time: TimeOption = None,
     ignore: IgnoreOption = None,
     label: LabelOption = None,
@@ -94,8 +103,12 @@ def detect(
     Example: `alora-ts detect plant.alora today.csv -o scores.csv --report today.html`
     """
     refuse_unwritable(output, incidents, report)
-    if chunk_rows is not None and (report is not None or variables):
-        raise AloraError("--chunk-rows holds no whole table; leave out --report and --variables")
+    structured = groups is not None or influences is not None
+    if chunk_rows is not None and (report is not None or variables or structured):
+        raise AloraError(
+            "--chunk-rows holds no whole table; leave out --report, --variables, --groups and "
+            "--influences"
+        )
     from alora_ts.estimator import load
 
     estimator = load(model)
@@ -125,6 +138,8 @@ def detect(
         found = keep_severe(
             estimator.diagnose(table, progress=False if quiet else None), min_severity
         )
+        if structured:
+            found = found.with_structure(groups=groups, influences=influences)
         _write(found, output=output, incidents=incidents, variables=variables)
         if report is not None:
             found.report(report, title=data.name)
@@ -232,10 +247,12 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     tell_health(diagnosis.health)
     if diagnosis.judged:
         _print_truth(diagnosis)
-        print_incidents(diagnosis.incidents)
+        print_incidents(diagnosis.incidents, told=diagnosis.facts)
 
 
-def print_incidents(incidents: Sequence[Incident]) -> None:
+def print_incidents(
+    incidents: Sequence[Incident], *, told: Callable[[Incident], list[Fact]] | None = None
+) -> None:
     """Print a table of incidents, the worst first."""
     from rich.table import Table
 
@@ -254,7 +271,8 @@ def print_incidents(incidents: Sequence[Incident]) -> None:
             f"{c.variable} {c.share:.0%} ({c.direction}: {c.value:.4g}, expected {c.expected:.4g})"
             for c in incident.culprits[:3]
         ]
-        said += [f"{fact.label}: {fact.text}" for fact in facts(describe(incident))]
+        known = facts(describe(incident)) if told is None else told(incident)
+        said += [f"{fact.label}: {fact.text}" for fact in known]
         table.add_row(
             _moment(incident.start_time),
             _moment(incident.end_time),

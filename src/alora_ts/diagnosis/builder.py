@@ -114,18 +114,16 @@ class IncidentBuilder:
     open : Stretch or None
         The stretch that is not over yet; an incident once it has ``minimum`` rows.
 
-    Notes
-    -----
-    A variable's share in an incident is its part of the localization scores of the alarming
-    rows, each row weighed by its score; quiet rows do not count. The origin is found in the same
-    way from the origin scores.
-
     Examples
     --------
+    >>> from alora_ts.data.scaling import Standardiser
+    >>> from alora_ts.diagnosis.explanation import Judge
+    >>> from alora_ts.diagnosis.usual import Usual
     >>> score = np.array([0, 2, 0, 3, 0, 0, 0, 5.0])
-    >>> one = np.ones((8, 1))
-    >>> block = Block(score, score, np.zeros(8, dtype=bool),
-    ...               lambda rows: Details(one[rows], one[rows], one[rows], np.ones(1)))
+    >>> judge = Judge(Standardiser(np.zeros(1), np.ones(1)), Usual.unknown(1), None, 10.0)
+    >>> none = np.zeros((0, 1))
+    >>> block = Block(score, score, np.zeros(8, dtype=bool), lambda rows: Details(
+    ...     score[rows, None], score[rows, None], judge, lambda _: (none, none, None)))
     >>> found = IncidentBuilder(["flow"], merge=1, minimum=1).push(block).incidents
     >>> [(incident.start, incident.end) for incident in found]
     [(1, 4), (7, 8)]
@@ -172,12 +170,12 @@ class IncidentBuilder:
 
         for place, rows in self._asked(block, alarm):
             at = breaks[place]
-            for start, end in self._runs(rows.rows, at):
+            for start, end in self._runs(rows.numbers, at):
                 more = rows.part(start, end)
-                if not self._goes_on(int(more.rows[0]), int(at[start])):
+                if not self._goes_on(int(more.numbers[0]), int(at[start])):
                     self._close(note, block, breaks)
                 if self.open is None:
-                    shift = self._shift_at(int(more.rows[0]), block)
+                    shift = self._shift_at(int(more.numbers[0]), block)
                     self.open = Stretch(self._variables, more, returns=self._returns, shift=shift)
                 else:
                     self.open.add(more)
@@ -207,7 +205,7 @@ class IncidentBuilder:
             rows = place + self._rows
             times = rows if block.times is None else block.times[place]
             said = block.details(place)
-            yield place, Alarming.of(rows, times, block.score[place], block.raw[place], said)
+            yield place, Alarming(rows, times, block.score[place], block.raw[place], said)
 
     def _runs(
         self, rows: NDArray[np.int64], breaks: NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Gap, PreparationReport, Table
 from alora_ts.data.report import tell_moment
-from alora_ts.diagnosis.fields import describe, incidents_frame, plain_moment
+from alora_ts.data.structure import Edges, group_names, read_edges
+from alora_ts.diagnosis.explanation import Judge
+from alora_ts.diagnosis.fields import Fact, describe, facts, incidents_frame, plain_moment
 from alora_ts.diagnosis.incident import Incident, severity_of
 from alora_ts.diagnosis.repeats import WITHIN, Recurring, find_repeats
 from alora_ts.diagnosis.severity import by_severity, count_severities
 from alora_ts.diagnosis.shares import shares
+from alora_ts.diagnosis.structure import Structure
 from alora_ts.errors import DataError
 from alora_ts.metrics import Evaluation, evaluate
 
@@ -70,6 +73,10 @@ class Diagnosis:
         What was diagnosed, for :meth:`to_frame`.
     health : tuple of str
         What should make a reader doubt the result, see :mod:`alora_ts.model.health`.
+    judge : Judge or None
+        What the model knows that explains incidents.
+    structure : Structure
+        What the user knows of the system, see :meth:`with_structure`.
     """
 
     variables: tuple[str, ...]
@@ -90,6 +97,8 @@ class Diagnosis:
     model: Mapping[str, Any]
     table: Table
     health: tuple[str, ...] = ()
+    judge: Judge | None = field(default=None, repr=False)
+    structure: Structure = field(default_factory=Structure)
 
     def __len__(self) -> int:
         return len(self.score)
@@ -137,6 +146,68 @@ class Diagnosis:
     def recurring(self, *, within: int = WITHIN) -> tuple[Recurring, ...]:
         """Incidents of the same pattern put together, see :mod:`alora_ts.diagnosis.repeats`."""
         return find_repeats(self.incidents, within=within)
+
+    def with_structure(
+        self,
+        *,
+        groups: str | Mapping[str, str] | None = None,
+        influences: Edges | str | os.PathLike[str] | None = None,
+    ) -> Diagnosis:
+        """The same diagnosis, told with groups of signals and known influences.
+
+        Parameters
+        ----------
+        groups : str or mapping, optional
+            ``"prefix before _"`` or a mapping from variables to groups, see
+            :func:`alora_ts.data.structure.group_names`.
+        influences : path or tuple of (str, str), optional
+            A CSV file of influences (:func:`alora_ts.data.structure.read_edges`) between
+            variables or groups, or the influences themselves, from cause to effect.
+
+        Returns
+        -------
+        Diagnosis
+
+        Raises
+        ------
+        DataError
+            When a rule matches nothing or something unknown is named.
+        """
+        names = set(self.variables)
+        if groups is not None:
+            names |= set(group_names(self.variables, groups))
+        if isinstance(influences, str | os.PathLike):
+            influences = read_edges(influences, names)
+        found = replace(self, structure=Structure(groups, influences))
+        for incident in self.incidents:
+            found.facts(incident)  # what is wrong shows now, not in the middle of a report
+        return found
+
+    def facts(self, incident: Incident) -> list[Fact]:
+        """What to tell people about an incident, beside its culprits."""
+        told = facts(describe(incident))
+        return told + self.structure.facts(incident, self.variables)
+
+    def implied(self, incident: Incident, start: int, end: int) -> NDArray[np.float64]:
+        """What each signal would have been at some rows, judging by those that behaved.
+
+        Unlike :attr:`expected`, this is not bent by the signals that misbehave.
+
+        Parameters
+        ----------
+        incident : Incident
+            Which signals to leave out of the judgement.
+        start, end : int
+            Rows, the last not included.
+
+        Returns
+        -------
+        ndarray of shape (end − start, d)
+        """
+        if self.judge is None:
+            return self.expected[start:end].astype(np.float64)
+        aside = np.isin(self.variables, incident.aside)
+        return self.judge.expected(self.values[start:end].astype(np.float64), aside)
 
     def to_frame(self, *, variables: bool = False) -> Any:
         """One row for each row diagnosed, in the kind of table that was given.

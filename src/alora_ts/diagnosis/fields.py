@@ -16,9 +16,11 @@ import numpy as np
 
 from alora_ts.data import Table
 from alora_ts.data.record import Kind
-from alora_ts.diagnosis.incident import STANDS_OUT, Incident
+from alora_ts.diagnosis.incident import DIFFUSE, STANDS_OUT, Incident
 
 __all__ = ["FIELDS", "Fact", "Field", "describe", "facts", "incidents_frame", "plain_moment"]
+
+_SPREAD = 5
 
 
 _TOLD = 3
@@ -55,6 +57,8 @@ class Field:
         Gives it, from the incident.
     moment : bool
         Whether the value is a time.
+    moments : tuple of str
+        Which parts of the value (a dict, or a list of them) are times.
     cell : callable or None
         Makes the cell of a table from the JSON value; None leaves the field out of tables.
     fact : callable or None
@@ -66,18 +70,41 @@ class Field:
     type: Any
     value: Callable[[Incident], Any]
     moment: bool = False
+    moments: tuple[str, ...] = ()
     cell: Callable[[Any], Any] | None = lambda value: math.nan if value is None else value
     fact: Callable[[Any], Fact | None] | None = None
 
 
 def _origin_fact(origin: Mapping[str, Any]) -> Fact:
-    share = float(origin["share"])
-    note = (
-        "It no longer follows from the rows before as it used to; what it reached still does."
-        if share > STANDS_OUT
-        else "It stands out only a little; look at the culprits too."
-    )
-    return Fact("likely origin", f"{origin['variable']} ({round(100 * share)} %)", note)
+    certainty = float(origin["certainty"])
+    named = f"{origin['variable']} {round(100 * certainty)} %"
+    if certainty > STANDS_OUT:
+        return Fact("likely origin", f"{origin['variable']} ({round(100 * certainty)} % certain)")
+    return Fact("likely origin", f"not clear ({named})", "Look at the culprits and their order.")
+
+
+def _onset_fact(onset: Mapping[str, Any]) -> Fact:
+    text = f"{onset['variable']}, {onset['direction']} normal from {onset['time']}"
+    earliest = onset["earliest"]
+    if earliest is None:
+        return Fact("onset", text, "It was so already in the first row known.")
+    if earliest == onset["time"]:
+        return Fact("onset", text)
+    return Fact("onset", text, f"It may have begun as early as {earliest}.")
+
+
+def _spread_fact(spread: Sequence[Mapping[str, Any]]) -> Fact | None:
+    if len(spread) < 2:
+        return None
+    shown = [f"{one['variable']} ({one['time']})" for one in spread[:_SPREAD]]
+    more = f" and {len(spread) - _SPREAD} more" if len(spread) > _SPREAD else ""
+    return Fact("spread", " → ".join(shown) + more)
+
+
+def _culprits_fact(culprits: Sequence[Mapping[str, Any]]) -> Fact | None:
+    if culprits and all(float(one["share"]) < DIFFUSE for one in culprits):
+        return Fact("strongest", "diffuse, no clear culprit", "Many signals deviate a little.")
+    return None
 
 
 def _change(incident: Incident) -> str:
@@ -126,6 +153,14 @@ FIELDS: tuple[Field, ...] = (
         ),
     ),
     Field(
+        "onset",
+        dict[str, Any] | None,
+        lambda one: None if one.onset is None else dataclasses.asdict(one.onset),
+        moments=("time", "earliest"),
+        cell=lambda onset: onset["variable"] if onset else "",
+        fact=_onset_fact,
+    ),
+    Field(
         "origin",
         dict[str, Any] | None,
         lambda one: None if one.origin is None else dataclasses.asdict(one.origin),
@@ -140,7 +175,17 @@ FIELDS: tuple[Field, ...] = (
         list[dict[str, Any]],
         lambda one: [dataclasses.asdict(culprit) for culprit in one.culprits],
         cell=None,  # a table has a row for each
+        fact=_culprits_fact,
     ),
+    Field(
+        "spread",
+        list[dict[str, Any]] | None,
+        lambda one: [dataclasses.asdict(arrival) for arrival in one.spread],
+        moments=("time", "earliest"),
+        cell=None,
+        fact=_spread_fact,
+    ),
+    Field("aside", list[str] | None, lambda one: list(one.aside), cell=None),
 )
 """All fields, in the order in which tables show them."""
 
@@ -155,9 +200,25 @@ def describe(incident: Incident, *, moment: Callable[[Any], Any] | None = None) 
         Puts a time into JSON; :func:`plain_moment` by default.
     """
     told = plain_moment if moment is None else moment
+    described = {}
+    for field in FIELDS:
+        value = field.value(incident)
+        if field.moment:
+            described[field.name] = told(value)
+        else:
+            described[field.name] = _finite(_tell_times(value, field.moments, told))
+    return described
+
+
+def _tell_times(value: Any, names: tuple[str, ...], told: Callable[[Any], Any]) -> Any:
+    """The value with those of its parts that are times put into JSON."""
+    if not names or value is None:
+        return value
+    if isinstance(value, list):
+        return [_tell_times(part, names, told) for part in value]
     return {
-        field.name: told(field.value(incident)) if field.moment else _finite(field.value(incident))
-        for field in FIELDS
+        name: told(part) if name in names and part is not None else part
+        for name, part in value.items()
     }
 
 
@@ -166,17 +227,17 @@ def facts(described: Mapping[str, Any]) -> list[Fact]:
 
     Examples
     --------
-    >>> [fact] = facts({"origin": {"variable": "valve", "share": 0.7}})
+    >>> [fact] = facts({"origin": {"variable": "valve", "certainty": 0.7}})
     >>> fact.label, fact.text
-    ('likely origin', 'valve (70 %)')
+    ('likely origin', 'valve (70 % certain)')
     >>> facts({"origin": None})
     []
     """
-    told = (
+    told = [
         field.fact(described[field.name])
         for field in FIELDS
         if field.fact is not None and described.get(field.name) is not None
-    )
+    ]
     return [fact for fact in told if fact is not None]
 
 

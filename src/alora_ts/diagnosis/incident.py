@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from alora_ts.diagnosis.onset import Arrival
 from alora_ts.diagnosis.returns import ReturnPeriod
 
-__all__ = ["STANDS_OUT", "Culprit", "Ending", "Incident", "Origin", "severity_of"]
+__all__ = ["DIFFUSE", "STANDS_OUT", "Culprit", "Ending", "Incident", "Origin", "severity_of"]
 
 Direction = Literal["above", "below"]
 Severity = Literal["low", "medium", "high"]
@@ -16,7 +17,10 @@ Ending = Literal["quiet", "gap"]
 _MEDIUM, _HIGH = 3.0, 10.0
 
 STANDS_OUT = 0.5
-"""Share above which an origin is told apart: it then has more than all other signals together."""
+"""Certainty above which an origin is clear: it is then likelier than all others together."""
+
+DIFFUSE = 0.2
+"""Largest share below which no signal explains enough of an incident to be its culprit."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,12 @@ class Culprit:
     ----------
     variable : str
     share : float
-        Its part of the localization score; the shares of all variables sum to 1, of which only
-        the largest are listed.
+        Its part of the evidence beyond normal; the shares of all variables sum to 1.
     direction : {"above", "below"}
         On which side of its expected value it was over the alarming rows.
     value, expected : float
-        Both where it deviated most to that side, in the variable's own unit; NaN where every cell
-        was missing.
+        Both where it deviated most to that side, in the variable's own unit. Expected is what it
+        would have been, judging by the signals that behaved.
     """
 
     variable: str
@@ -50,13 +53,18 @@ class Origin:
     Attributes
     ----------
     variable : str
-    share : float
-        Its part of the origin scores of all variables: near 1 where it stands out alone, near
-        1 / d where no variable does.
+    certainty : float
+        How likely it is: of the origins named with 0.9, nine in ten should be right
+        (docs/rootcause.md).
     """
 
     variable: str
-    share: float
+    certainty: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is likelier than all other variables together."""
+        return self.certainty > STANDS_OUT
 
 
 @dataclass(frozen=True)
@@ -82,10 +90,13 @@ class Incident:
     severity : {"low", "medium", "high"}
         Below 3 times the alarm level, below 10 times, and above.
     culprits : tuple of Culprit
-        Who deviates, largest share first.
+        Who deviates, the strongest first (:mod:`alora_ts.diagnosis.explanation`).
     origin : Origin or None
-        Where it most likely began, which need not be what deviates most; None where the model
-        cannot tell (it was saved before this was learned).
+        Where it most likely began, which need not be what deviates most.
+    spread : tuple of Arrival
+        When the origin and the culprits left normal, in order of time.
+    aside : tuple of str
+        Variables that were not used to judge the others.
     returns : ReturnPeriod or None
         How often normal operation shows a peak as high; None where the model cannot tell.
     changed : bool
@@ -108,6 +119,8 @@ class Incident:
     severity: Severity
     culprits: tuple[Culprit, ...]
     origin: Origin | None = None
+    spread: tuple[Arrival, ...] = ()
+    aside: tuple[str, ...] = ()
     returns: ReturnPeriod | None = None
     changed: bool = False
     ending: Ending | None = None
@@ -116,6 +129,16 @@ class Incident:
         from alora_ts.report.notebook import incident_html
 
         return incident_html(self)
+
+    @property
+    def onset(self) -> Arrival | None:
+        """The first signal to leave normal; None where none did for long enough to tell."""
+        return self.spread[0] if self.spread else None
+
+    @property
+    def diffuse(self) -> bool:
+        """Whether no signal explains much of it."""
+        return all(culprit.share < DIFFUSE for culprit in self.culprits)
 
     @property
     def rows(self) -> int:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data.windows import window_ends, windows_apart
 
-__all__ = ["Mechanisms", "learn_mechanisms"]
+__all__ = ["Mechanisms", "divergence", "learn_mechanisms"]
 
 Array = NDArray[np.float64]
 
@@ -110,8 +110,48 @@ class Mechanisms:
         >>> learned.scores(window).argmax(1)
         array([0])
         """
-        divergence: Array = _divergence(self.residuals(windows)) / self.usual
-        return divergence
+        unlike: Array = divergence(self.residuals(windows)) / self.usual
+        return unlike
+
+    def hold(
+        self,
+        values: NDArray[np.floating],
+        segments: NDArray[np.integer] | None,
+        *,
+        held_back: NDArray[np.bool_],
+    ) -> bool:
+        """Whether the rules are worth something on rows they were not learned from.
+
+        They are when for most variables they miss the held-back rows by less than the guess that
+        each row is as the one before. With few rows and many variables they are not, and whatever
+        else was learned about relations between variables is then no better.
+
+        Parameters
+        ----------
+        values : ndarray of shape (N, d)
+            The scaled normal rows they were learned from, held-back ones included.
+        segments : ndarray of int, shape (N,), or None
+        held_back : ndarray of bool, shape (N,)
+            Which of them the rules were not learned from.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> wave = np.sin(np.arange(600)[:, None] / 3 + [0, 1, 2]) + 0.1 * rng.normal(size=(600, 3))
+        >>> new = np.arange(600) >= 540
+        >>> learned = learn_mechanisms(wave, None, window=12, held_back=new)
+        >>> learned.hold(wave, None, held_back=new)
+        True
+        """
+        ends = window_ends(len(values), self.lags + 1, segments)
+        rows = _evenly(ends[held_back[ends]], max(_MOST_CELLS // values.shape[1], 1))
+        if not len(rows):
+            return False
+        windows = values[rows[:, None] + np.arange(-self.lags, 1)]
+        missed = np.square(self.residuals(windows)[:, 0] * self.size).mean(0)
+        stepped = np.square(windows[:, -1] - windows[:, -2], dtype=np.float64).mean(0)
+        moving = stepped > 0
+        return bool(moving.any() and np.median(missed[moving] / stepped[moving]) < 1)
 
 
 def learn_mechanisms(
@@ -154,7 +194,7 @@ def learn_mechanisms(
     residual = plain.residuals(values[chosen[:, None] + np.arange(1 - window, 1)])
     size = np.maximum(np.sqrt(np.square(residual).mean((0, 1))), _LEAST_SIZE)
     # A window can look exactly as predicted only by chance, so the mean is positive in practice.
-    usual = np.maximum(_divergence(residual / size).mean(0), 1e-9)
+    usual = np.maximum(divergence(residual / size).mean(0), 1e-9)
     return Mechanisms(weights, offset, size, usual)
 
 
@@ -182,7 +222,7 @@ def _regress(
     return weights, after - before @ weights.reshape(width, d)
 
 
-def _divergence(residual: Array) -> Array:
+def divergence(residual: Array) -> Array:
     """Of the residuals of each window and variable from the normal ones: (B, m, d) to (B, d)."""
     mean, variance = residual.mean(1), residual.var(1)
     excess = mean**2 + variance - 1 - np.log(np.maximum(variance, _LEAST_VARIANCE))

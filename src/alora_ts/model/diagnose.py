@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import Table
-from alora_ts.diagnosis import Diagnosis
+from alora_ts.diagnosis import Diagnosis, Incident
 from alora_ts.diagnosis.builder import Block
+from alora_ts.diagnosis.stretch import Alarming, Stretch
+from alora_ts.errors import DataError
 from alora_ts.model.card import model_card
 from alora_ts.model.examine import Gather, examine
 from alora_ts.model.fitted import FittedModel
@@ -17,7 +19,7 @@ from alora_ts.model.health import check_diagnosis
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
 
-__all__ = ["diagnose", "diagnose_part"]
+__all__ = ["diagnose", "diagnose_part", "explain_rows"]
 
 
 def diagnose(
@@ -77,5 +79,32 @@ def diagnose_part(
         preparation=prepared.report,
         model=model_card(model),
         table=table,
+        judge=model.judge,
     )
     return found, block
+
+
+def explain_rows(
+    model: FittedModel,
+    table: Table,
+    start: int,
+    end: int,
+    *,
+    segments: NDArray[np.integer] | None,
+    report: Report,
+) -> Incident:
+    """Explain some rows as if they were an incident."""
+    if not 0 <= start < end <= len(table):
+        raise DataError(
+            f"{table.source}: rows {start} to {end} are not a stretch of its {len(table):,} rows; "
+            "give the first row and the one after the last"
+        )
+    prepared, values, borders = model.prepare(table, segments)
+    block = examine(model, prepared, values, borders, report=report).block()
+    rows = np.arange(start, end)
+    times = rows if block.times is None else block.times[rows]
+    said = block.details(rows)
+    return Stretch(
+        model.preparation.variables,
+        Alarming(rows, times, block.score[rows], block.raw[rows], said),
+    ).incident()

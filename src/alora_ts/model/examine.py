@@ -13,7 +13,7 @@ from alora_ts.data import Prepared, plan_windows
 from alora_ts.diagnosis.builder import Block, Details
 from alora_ts.fast.engine import Engine
 from alora_ts.model.fitted import FittedModel
-from alora_ts.model.localize import localize_rows, origin_rows
+from alora_ts.model.localize import localize_rows, row_surprises, surprises_within
 from alora_ts.model.surprise import surprise_of
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
@@ -96,16 +96,32 @@ class Examined:
         return found
 
     def _details(self, rows: NDArray[np.intp]) -> Details:
-        standardiser = self.model.preparation.standardiser
-        origin = None
-        if self.model.mechanisms is not None:
-            origin = origin_rows(self.model, rows, self._windows)
+        surprise = row_surprises(self.model, rows, self._windows)
+        surprise[self.evidence.warm_up[rows]] = np.nan  # their windows do not end at them
         return Details(
-            localization=self.localization(rows),
-            values=standardiser.restore(self.prepared.values[rows]),
-            expected=standardiser.restore(self.evidence.expected[rows]),
-            scale=standardiser.scale,
-            origin=origin,
+            values=self._own_units(rows),
+            surprise=surprise,
+            judge=self.model.judge,
+            before=lambda at: self._before(int(rows[at])),
+        )
+
+    def _own_units(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        return self.model.preparation.standardiser.restore(self.prepared.values[rows])
+
+    def _before(
+        self, row: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any] | None]:
+        """The rows of a window before its last."""
+        earlier = np.arange(max(row - self.model.window + 1, 0), row)
+        earlier = earlier[self.segments[earlier] == self.segments[row]]
+        surprise = np.full((len(earlier), self.values.shape[1]), np.nan)
+        if not self.evidence.warm_up[row]:
+            surprise = surprises_within(self.model, self._windows(np.array([row]))[0])[:-1]
+        stamps = self.prepared.timestamps
+        return (
+            self._own_units(earlier),
+            surprise,
+            None if stamps is None else stamps[earlier],
         )
 
     @cached_property

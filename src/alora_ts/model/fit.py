@@ -15,6 +15,7 @@ from alora_ts.data import Preparation, Prepared, Table, window_ends
 from alora_ts.data.windows import windows_apart
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
+from alora_ts.diagnosis.usual import Usual, learn_usual
 from alora_ts.errors import AloraError, DataError
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import Callback, TrainingSummary, train
@@ -104,6 +105,7 @@ def fit_model(
         options=options.diagnosis,
         device=options.device,
         mechanisms=mechanisms,
+        usual=_usual(rows, mechanisms, options.architecture.input_limit),
         report=rows.prepared.report,
     )
     return replace(fitted, health=check_fit(fitted, table))
@@ -124,6 +126,8 @@ class _Rows:
     segments : ndarray of int, shape (N,)
     held_back : ndarray of bool, shape (N,)
         The rows that training does not use.
+    extent : (ndarray, ndarray)
+        Smallest and largest values before they were limited.
     """
 
     preparation: Preparation
@@ -131,6 +135,7 @@ class _Rows:
     values: NDArray[np.float32]
     segments: NDArray[np.int64]
     held_back: NDArray[np.bool_]
+    extent: tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -151,6 +156,7 @@ def _gather(
     most = options.architecture.input_limit
     preparation = Preparation(**asdict(options.preparation)).fit(table)
     prepared = preparation.apply(table)
+    extent = prepared.values.min(0), prepared.values.max(0)
     values = limit(prepared.values, most, keep=False)
     borders = join_segments(prepared, segments)
     if validation is None:
@@ -159,9 +165,13 @@ def _gather(
     else:
         more = preparation.apply(validation)
         held_back = np.arange(len(values) + len(more.values)) >= len(values)
+        extent = (
+            np.minimum(extent[0], more.values.min(0)),
+            np.maximum(extent[1], more.values.max(0)),
+        )
         values = np.concatenate([values, limit(more.values, most)])
         borders = np.concatenate([borders, more.segments + borders.max() + 1])
-    return _Rows(preparation, prepared, values, borders, held_back)
+    return _Rows(preparation, prepared, values, borders, held_back, extent)
 
 
 def hold_back(rows: int, share: float, *, window: int) -> NDArray[np.bool_]:
@@ -184,6 +194,18 @@ def hold_back(rows: int, share: float, *, window: int) -> NDArray[np.bool_]:
         end = round(rows * block / blocks)
         held[end - whole // blocks : end] = True
     return held
+
+
+def _usual(rows: _Rows, mechanisms: Mechanisms, most: float) -> Usual:
+    """How each variable usually behaves."""
+    return learn_usual(
+        rows.values,
+        rows.segments,
+        held_back=rows.held_back,
+        limit=most,
+        known=mechanisms.hold(rows.values, rows.segments, held_back=rows.held_back),
+        extent=rows.extent,
+    )
 
 
 def _choose_windows(rows: _Rows, window: int, table: Table) -> _Windows:

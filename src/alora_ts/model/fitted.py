@@ -16,8 +16,10 @@ from alora_ts.data import Preparation, PreparationReport, Prepared, Table
 from alora_ts.data.scaling import within
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.builder import IncidentBuilder
+from alora_ts.diagnosis.explanation import Judge
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.diagnosis.returns import ReturnPeriod
+from alora_ts.diagnosis.usual import Usual
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
 from alora_ts.model.plausible import refuse_bounds, refuse_misfit
@@ -31,6 +33,7 @@ __all__ = ["DiagnosisOptions", "FittedModel", "Period", "join_segments"]
 
 _MECHANISMS = "mechanisms."
 _DAY = 86_400.0
+_USUAL = "usual."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,9 @@ class FittedModel:
     mechanisms : Mechanisms or None
         How each variable follows from the rows before it, which gives origins; None in a model
         saved before it was learned.
+    usual : Usual or None
+        How each variable usually behaves, which explains incidents; None in a model saved before
+        it was learned.
     report : PreparationReport or None
         What was done to the training rows; None in a model that was loaded.
     health : tuple of str
@@ -106,6 +112,7 @@ class FittedModel:
     options: DiagnosisOptions
     device: str = "auto"
     mechanisms: Mechanisms | None = None
+    usual: Usual | None = None
     report: PreparationReport | None = None
     health: tuple[str, ...] = ()
 
@@ -128,6 +135,12 @@ class FittedModel:
     def contributions(self) -> NDArray[np.float64]:
         """C (Eq. 12), (d, d)."""
         return contribution_weights(self.network).reconstruction.double().numpy()
+
+    @cached_property
+    def judge(self) -> Judge:
+        """What explains incidents."""
+        usual = self.usual or Usual.unknown(len(self.preparation.variables))
+        return Judge(self.preparation.standardiser, usual, self.mechanisms, self.input_limit)
 
     def prepare(
         self, table: Table, segments: NDArray[np.integer] | None, *, keep: bool = True
@@ -172,12 +185,12 @@ class FittedModel:
         }
 
     def tensors(self) -> dict[str, Tensor]:
-        """Every array to save: the network's, and under a prefix the mechanisms'."""
+        """Every array to save: the network's, and under prefixes what explains incidents."""
         found = dict(self.network.state_dict())
-        if self.mechanisms is not None:
-            for field in dataclasses.fields(self.mechanisms):
-                array = getattr(self.mechanisms, field.name)
-                found[_MECHANISMS + field.name] = torch.from_numpy(array)
+        for prefix, part in ((_MECHANISMS, self.mechanisms), (_USUAL, self.usual)):
+            if part is not None:
+                for field in dataclasses.fields(part):
+                    found[prefix + field.name] = torch.from_numpy(getattr(part, field.name))
         return found
 
     @classmethod
@@ -195,7 +208,17 @@ class FittedModel:
         preparation = Preparation.from_dict(saved["preparation"])
         variables = len(preparation.variables)
         calibration = Calibration.from_dict(saved["calibration"])
-        own = {name: one for name, one in tensors.items() if not name.startswith(_MECHANISMS)}
+        learned, usual = (
+            {
+                name.removeprefix(prefix): tensor.numpy()
+                for name, tensor in tensors.items()
+                if name.startswith(prefix)
+            }
+            for prefix in (_MECHANISMS, _USUAL)
+        )
+        own = {
+            name: one for name, one in tensors.items() if not name.startswith((_MECHANISMS, _USUAL))
+        }
         refuse_misfit(own, variables=variables, window=window, architecture=architecture)
         refuse_bounds(
             smoothing=calibration.rule.smoothing,
@@ -205,11 +228,6 @@ class FittedModel:
         network = ALoRaT.from_tensors(
             own, variables=variables, window=window, architecture=architecture
         )
-        learned = {
-            name.removeprefix(_MECHANISMS): tensor.numpy()
-            for name, tensor in tensors.items()
-            if name.startswith(_MECHANISMS)
-        }
         if calibration.rule.scoring == "joint" and not learned:
             raise ValueError("its score needs mechanisms, and it has none")
         training: dict[str, Any] = {
@@ -225,6 +243,7 @@ class FittedModel:
             options=diagnosis,
             device=device,
             mechanisms=Mechanisms(**learned) if learned else None,
+            usual=Usual(**usual).fitting(variables) if usual else None,
             health=tuple(saved.get("health", ())),
         )
 

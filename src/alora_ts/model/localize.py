@@ -14,7 +14,16 @@ from alora_ts.errors import AloraError
 from alora_ts.model.fitted import FittedModel
 from alora_ts.network import window_contributions
 
-__all__ = ["FORMS", "ORIGIN_FORM", "WINDOW_FORM", "localize_rows", "needs_windows", "origin_rows"]
+__all__ = [
+    "FORMS",
+    "ORIGIN_FORM",
+    "WINDOW_FORM",
+    "localize_rows",
+    "needs_windows",
+    "origin_rows",
+    "row_surprises",
+    "surprises_within",
+]
 
 Windows = Callable[[NDArray[np.intp]], NDArray[np.float32]]
 """Gives the windows (B, T, d) that score some rows."""
@@ -112,3 +121,26 @@ def origin_rows(
         part = slice(start, start + _ROWS_AT_ONCE)
         scores[part] = mechanisms.scores(windows_of(rows[part]))
     return scores
+
+
+def row_surprises(
+    model: FittedModel, rows: NDArray[np.intp], windows_of: Windows
+) -> NDArray[np.float64]:
+    """One-step surprise of each variable at some rows, (rows, d); NaN without rules."""
+    mechanisms = model.mechanisms
+    found = np.full((len(rows), len(model.preparation.variables)), np.nan)
+    if mechanisms is not None:
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            newest = windows_of(rows[part])[:, -mechanisms.lags - 1 :]
+            found[part] = mechanisms.residuals(newest)[:, 0]
+    return found
+
+
+def surprises_within(model: FittedModel, window: NDArray[np.float32]) -> NDArray[np.float64]:
+    """One-step surprises of a window's rows, (T, d); NaN for those that nothing foretells."""
+    mechanisms = model.mechanisms
+    found = np.full(window.shape, np.nan)
+    if mechanisms is not None:
+        found[mechanisms.lags :] = mechanisms.residuals(window[None])[0]
+    return found

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alora_ts.diagnosis.fields import describe, facts
 from alora_ts.report.chart import Band, Line, chart
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.sampling import sample_rows
@@ -49,30 +48,30 @@ def incident_section(diagnosis: Diagnosis, story: Story, clock: Clock) -> str:
         f"{escape(story.culprit)}</h2>"
         f'<span class="when">{clock.at(incident.start)} to {clock.at(last)} ({span})</span>'
         f'<span class="grade {incident.severity}">{incident.severity}</span>'
-        f'</header><p class="story">It {told}.</p>{_facts(story)}'
+        f'</header><p class="story">It {told}.</p>{_facts(diagnosis, story)}'
         '<div class="pair"><div class="blame"><h3>Culprits</h3>'
         f"{_culprits(story, clock)}{_KEY}</div>"
         f'<div class="signals">{_signals(diagnosis, story, clock)}</div></div></section>'
     )
 
 
-def _facts(story: Story) -> str:
+def _facts(diagnosis: Diagnosis, story: Story) -> str:
     return "".join(
         f'<p class="fact">{escape(fact.label.capitalize())}: <b>{escape(fact.text)}</b>. '
         f"{escape(fact.note)}</p>"
-        for fact in facts(describe(story.incident))
+        for fact in diagnosis.facts(story.incident)
     )
 
 
 def _culprits(story: Story, clock: Clock) -> str:
-    arrivals = {arrival.variable: arrival.row for arrival in story.arrivals}
-    first = story.arrivals[0]
+    reached = {one.variable: one.row for one in story.reached}
+    first = story.reached[0] if story.reached else None
     items = []
     shown = story.incident.culprits[:_CULPRITS]
     for culprit in shown:
         way = f"{_ARROWS.get(culprit.direction, '')} {culprit.direction} expectation"
-        row = arrivals.get(culprit.variable)
-        if row is not None and row > first.row:
+        row = reached.get(culprit.variable)
+        if first is not None and row is not None and row > first.row:
             way += f", {clock.between(first.row, row)} later"
         items.append(
             f'<li><div class="who"><b>{escape(culprit.variable)}</b>'
@@ -91,10 +90,11 @@ def _signals(diagnosis: Diagnosis, story: Story, clock: Clock) -> str:
     incident = story.incident
     band = Band(float(clock.moments[incident.start]), float(clock.moments[incident.end - 1]))
     parts = []
+    implied = diagnosis.implied(incident, first, after)
     for culprit in incident.culprits[:_SIGNALS]:
         column = diagnosis.variables.index(culprit.variable)
         actual = diagnosis.values[first:after, column]
-        expected = diagnosis.expected[first:after, column]
+        expected = implied[:, column]
         # The same rows for both, or the space between them could not be shaded.
         rows = np.union1d(
             sample_rows(actual, points=_POINTS), sample_rows(expected, points=_POINTS)

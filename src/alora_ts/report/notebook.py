@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alora_ts.data.report import tell_moment
+from alora_ts.diagnosis.fields import describe, facts
 from alora_ts.diagnosis.incident import Incident
 from alora_ts.diagnosis.severity import by_severity, count_severities
 from alora_ts.markup import boxed, html_table
@@ -119,12 +120,11 @@ def incident_html(incident: Incident) -> str:
         for c in incident.culprits
     ]
     heads = ["signal", "share", "direction", "value", "expected"]
-    origin = ""
-    if incident.origin is not None:
-        named = escape(incident.origin.variable)
-        origin = f"<p>likely origin: {named} ({incident.origin.share:.0%})</p>"
+    told = "".join(
+        f"<p>{escape(fact.label)}: {escape(fact.text)}</p>" for fact in facts(describe(incident))
+    )
     table = html_table(heads, cells, numbers=(1, 3, 4))
-    return boxed(f"<p><b>Incident</b> {escape(said)}</p>", table, origin)
+    return boxed(f"<p><b>Incident</b> {escape(said)}</p>", table, told)
 
 
 def model_html(shown: str, model: FittedModel) -> str:

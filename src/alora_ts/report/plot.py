@@ -78,8 +78,11 @@ def plot_diagnosis(diagnosis: Diagnosis, *, incident: int | None = None) -> Figu
     if diagnosis.timestamps is not None:
         moments = diagnosis.timestamps
     _draw_score(top, diagnosis, rows, moments)
+    expected: NDArray[np.floating] = diagnosis.expected[first:after]
+    if incident is not None:
+        expected = diagnosis.implied(diagnosis.incidents[incident], first, after)
     for axes, name in zip(others, names, strict=True):
-        _draw_signal(axes, diagnosis, rows, moments, name)
+        _draw_signal(axes, diagnosis, rows, moments, name, expected=expected)
     for axes in grid[:, 0]:
         _shade(axes, diagnosis, rows, moments)
         axes.spines[["top", "right"]].set_visible(False)
@@ -143,13 +146,14 @@ def _draw_signal(
     rows: NDArray[np.int64],
     moments: NDArray[Any],
     name: str,
+    *,
+    expected: NDArray[np.floating],
 ) -> None:
     column = diagnosis.variables.index(name)
-    for label, source, color, style in (
-        ("measured", diagnosis.values, _BLUE, "-"),
-        ("expected", diagnosis.expected, _CALM, "--"),
+    for label, values, color, style in (
+        ("measured", diagnosis.values[rows, column], _BLUE, "-"),
+        ("expected", expected[:, column], _CALM, "--"),
     ):
-        values = source[rows, column]
         kept = sample_rows(values, points=_POINTS)
         look: dict[str, Any] = {"color": color, "linestyle": style, "linewidth": 1.0}
         axes.plot(moments[rows][kept], values[kept], label=label, **look)

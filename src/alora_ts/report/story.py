@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from alora_ts.diagnosis.incident import STANDS_OUT
 from alora_ts.diagnosis.severity import count_severities
 from alora_ts.report.moments import Clock, number
 
@@ -16,19 +14,16 @@ if TYPE_CHECKING:
     from alora_ts.diagnosis.diagnosis import Diagnosis
     from alora_ts.diagnosis.incident import Incident
 
-__all__ = ["Arrival", "Story", "sentence", "summary", "tell"]
-
-# Rows looked at to learn how large a signal's error usually is: more would not change a quantile.
-_QUIET_ROWS = 20_000
-_QUIET = 0.999
+__all__ = ["Reached", "Story", "sentence", "summary", "tell"]
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """The row at which a culprit's error first left its usual range within an incident."""
+class Reached:
+    """The row at which an incident reached a signal, and on which side of normal it then was."""
 
     variable: str
     row: int
+    direction: str
 
 
 @dataclass(frozen=True)
@@ -41,23 +36,22 @@ class Story:
         From 1, in order of time.
     incident : Incident
         As diagnosed.
-    arrivals : tuple of Arrival
-        The main culprit first, then the others that left their expectation later, in order of
-        time.
+    reached : tuple of Reached
+        The first to leave normal first, in order of time.
     """
 
     number: int
     incident: Incident
-    arrivals: tuple[Arrival, ...]
+    reached: tuple[Reached, ...]
 
     @property
     def culprit(self) -> str:
-        """The variable with the largest share."""
-        return self.incident.culprits[0].variable
+        """The variable with the strongest evidence, or that there is none."""
+        return "diffuse" if self.incident.diffuse else self.incident.culprits[0].variable
 
 
 def tell(diagnosis: Diagnosis) -> tuple[Story, ...]:
-    """Work out for every incident which signals it reached, and when.
+    """Put every incident's story beside the rows of the diagnosis.
 
     Parameters
     ----------
@@ -69,64 +63,45 @@ def tell(diagnosis: Diagnosis) -> tuple[Story, ...]:
     tuple of Story
         In order of time.
     """
-    if not diagnosis.incidents:
-        return ()
-    limits = _usual_error(diagnosis)
-    column = {name: position for position, name in enumerate(diagnosis.variables)}
-    stories = []
-    for position, incident in enumerate(diagnosis.incidents):
-        arrivals: list[Arrival] = []
-        for culprit in incident.culprits:
-            at = column[culprit.variable]
-            errors = diagnosis.error[incident.start : incident.end, at]
-            row = _first_lasting(errors > limits[at])
-            if not arrivals:
-                arrivals.append(Arrival(culprit.variable, incident.start + (row or 0)))
-            elif row is not None and incident.start + row > arrivals[0].row:
-                arrivals.append(Arrival(culprit.variable, incident.start + row))
-        arrivals[1:] = sorted(arrivals[1:], key=lambda arrival: arrival.row)
-        stories.append(Story(position + 1, incident, tuple(arrivals)))
-    return tuple(stories)
+    stamps = diagnosis.timestamps
 
+    def row_of(time: Any) -> int:
+        return int(time) if stamps is None else int(np.searchsorted(stamps, time))
 
-def _usual_error(diagnosis: Diagnosis) -> NDArray[np.float64]:
-    """The error that each signal exceeds once in a thousand quiet rows."""
-    quiet = ~diagnosis.warm_up
-    for incident in diagnosis.incidents:
-        quiet[incident.start : incident.end] = False
-    rows = np.flatnonzero(quiet)
-    if not len(rows):
-        return np.zeros(diagnosis.error.shape[1])
-    rows = rows[:: max(1, len(rows) // _QUIET_ROWS)]
-    limits: NDArray[np.float64] = np.quantile(diagnosis.error[rows], _QUIET, axis=0)
-    return limits
-
-
-def _first_lasting(outside: NDArray[np.bool_]) -> int | None:
-    """Find the first of two neighbouring rows outside, or of one where there is but one."""
-    if len(outside) > 1:
-        outside = outside[:-1] & outside[1:]
-    rows = np.flatnonzero(outside)
-    return int(rows[0]) if len(rows) else None
+    return tuple(
+        Story(
+            position,
+            incident,
+            tuple(
+                Reached(one.variable, row_of(one.time), one.direction) for one in incident.spread
+            ),
+        )
+        for position, incident in enumerate(diagnosis.incidents, start=1)
+    )
 
 
 def sentence(story: Story, clock: Clock) -> str:
-    """Describe one incident: where it began, how strong it was, what it reached."""
+    """Describe one incident: who left normal first, how strong it was, what it reached."""
     incident = story.incident
-    first = story.arrivals[0]
-    origin = incident.origin
-    began = where = first.variable
-    if origin is not None and origin.variable != began and origin.share > STANDS_OUT:
-        began = origin.variable
-        where = f"{began} (strongest in {first.variable})"
+    strongest = incident.culprits[0].variable
+    if not story.reached:
+        where = "no single signal" if incident.diffuse else strongest
+        return (
+            f"began at {clock.at(incident.start)} in {where}, "
+            f"{number(incident.score)} times the alarm level"
+        )
+    first = story.reached[0]
     said = (
-        f"began at {clock.at(incident.start)} in {where}, "
+        f"began at {clock.at(first.row)} in {first.variable} ({first.direction} normal), "
         f"{number(incident.score)} times the alarm level"
     )
-    others = [one for one in story.arrivals[1:] if one.variable != began]
-    if others:
-        later = others[0]
-        said += f", and reached {later.variable} {clock.between(first.row, later.row)} later"
+    if incident.diffuse:
+        said += "; it is diffuse, no clear culprit"
+    elif strongest != first.variable:
+        said += f", strongest in {strongest}"
+    later = [one for one in story.reached[1:] if one.row > first.row]
+    if later:
+        said += f", and reached {later[0].variable} {clock.between(first.row, later[0].row)} later"
     return said
 
 

@@ -139,7 +139,7 @@ def test_origins_equal_a_batch(here: Plant, model: ALoRa, holes: bool) -> None:
         origin = wanted[one["start"][:19]]
         assert origin is not None
         assert one["origin"]["variable"] == origin.variable
-        assert_allclose(one["origin"]["share"], origin.share, rtol=1e-3)
+        assert_allclose(one["origin"]["certainty"], origin.certainty, rtol=1e-3)
 
 
 def test_an_incident_goes_on_after_a_restart(serve: Start, settings: Settings) -> None:
@@ -169,10 +169,29 @@ def test_an_incident_goes_on_after_a_restart(serve: Start, settings: Settings) -
             rtol=1e-5,
         )
         assert one["origin"]["variable"] == twin["origin"]["variable"]
-        assert_allclose(one["origin"]["share"], twin["origin"]["share"], rtol=1e-5)
+        assert_allclose(one["origin"]["certainty"], twin["origin"]["certainty"], rtol=1e-5)
 
 
-def test_a_model_that_cannot_tell_origins_names_none(
+def test_the_dashboard_shows_what_culprits_would_have_been(here: Plant, model: ALoRa) -> None:
+    table = faulty()[:150]
+    here.send(plant.rows(table))
+    here.settle()
+    found = here.client.get("/api/v1/incidents").json()["items"][-1]
+    lines = here.client.get(f"/api/v1/incidents/{found['id']}/expected").json()
+    assert list(lines) == [one["variable"] for one in found["culprits"]]
+    batch = model.diagnose(plant.frame(table), progress=False)
+    twin = next(one for one in batch.incidents if str(one.start_time)[:19] == found["start"][:19])
+    implied = batch.implied(twin, 0, len(table))
+    name = found["culprits"][0]["variable"]
+    assert batch.timestamps is not None
+    millis = batch.timestamps.astype("datetime64[ms]").astype(int).tolist()
+    rows = [millis.index(time) for time in lines[name]["t"]]
+    assert_allclose(
+        lines[name]["v"], implied[rows, batch.variables.index(name)], rtol=1e-4, atol=1e-4
+    )
+
+
+def test_a_model_without_rules_still_explains(
     serve: Start, settings: Settings, model: ALoRa, tmp_path: Path
 ) -> None:
     older = copy.copy(model)
@@ -181,6 +200,7 @@ def test_a_model_that_cannot_tell_origins_names_none(
     older.model_ = dataclasses.replace(
         model.model_,
         mechanisms=None,
+        usual=None,
         calibration=dataclasses.replace(calibration, rule=refined),
     )
     file = older.save(tmp_path / "older.alora")
@@ -189,7 +209,8 @@ def test_a_model_that_cannot_tell_origins_names_none(
     here.settle()
     found = here.client.get("/api/v1/incidents").json()["items"]
     assert found
-    assert {one["origin"] for one in found} == {None}
+    assert all(one["culprits"] and one["origin"] for one in found)
+    assert all("certainty" in one["origin"] for one in found)
 
 
 def test_where_it_began_comes_first_in_the_graph() -> None:
@@ -202,15 +223,15 @@ def test_where_it_began_comes_first_in_the_graph() -> None:
 
     both = [("a", "origin", 0.6), ("b", "origin", 0.35)]
     assert roles() == both
-    assert roles(variable="c", share=0.5) == both
-    assert roles(variable="gone", share=0.9) == both
-    assert roles(variable="b", share=0.9) == [("b", "origin", 0.35), ("a", "affected", 0.6)]
-    assert roles(variable="c", share=0.9) == [
+    assert roles(variable="c", certainty=0.5) == both
+    assert roles(variable="gone", certainty=0.9) == both
+    assert roles(variable="b", certainty=0.9) == [("b", "origin", 0.35), ("a", "affected", 0.6)]
+    assert roles(variable="c", certainty=0.9) == [
         ("c", "origin", None),
         ("a", "affected", 0.6),
         ("b", "affected", 0.35),
     ]
-    graph = incident_graph(culprits, "abc", C, origin={"variable": "c", "share": 0.9})
+    graph = incident_graph(culprits, "abc", C, origin={"variable": "c", "certainty": 0.9})
     assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == [
         ("c", "a"),
         ("c", "b"),

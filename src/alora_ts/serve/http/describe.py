@@ -31,8 +31,19 @@ def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
         "severity": record["severity"],
         # What was found before a field was known has none.
         **{name: record["detail"].get(name) for name in DETAILS},
+        "origin": _origin(record["detail"].get("origin")),
         "model_id": record["model_id"],
         "verdict": record["verdict"],
+    }
+
+
+def _origin(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """An origin; a version before this one stored a share of scores as its certainty."""
+    if found is None:
+        return None
+    return {
+        "variable": found["variable"],
+        "certainty": found.get("certainty", found.get("share", 0.0)),
     }
 
 

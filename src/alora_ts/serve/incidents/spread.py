@@ -34,7 +34,7 @@ def incident_graph(
     C : ndarray of shape (d, d)
         Row i: how strongly variable i enters the expectation of each other.
     origin : dict, optional
-        ``variable`` and ``share`` of where it most likely began.
+        ``variable`` and ``certainty`` of where it most likely began.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def incident_graph(
 
     Notes
     -----
-    An origin counts when it stands out: when its share is more than that of all others together.
+    An origin counts when it is clear: likelier than all others together.
     It may deviate too little to be a culprit, and its node then has no share. Where none stands
     out, the culprit with the largest share and those with at least half of it are drawn as
     origins.
@@ -64,7 +64,7 @@ def incident_graph(
     if not shares:
         return {"nodes": [], "edges": []}
     order = list(shares)
-    if origin is not None and origin["variable"] in places and origin["share"] > STANDS_OUT:
+    if origin is not None and origin["variable"] in places and origin["certainty"] > STANDS_OUT:
         origins = {origin["variable"]}
         order = [origin["variable"], *(name for name in order if name not in origins)]
     else:

@@ -87,13 +87,13 @@ def story(event: IncidentEvent, *, page: object = None) -> str:
     >>> print(story(IncidentEvent("7-opened", "opened", {"id": 7, "source": "plant",
     ...     "kind": "anomaly", "start": "2026-05-01T12:00:00Z", "end": None, "peak": 3.2,
     ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "above"}],
-    ...     "origin": {"variable": "valve", "share": 0.7}})))
+    ...     "origin": {"variable": "valve", "certainty": 0.7}})))
     plant: anomaly began, first suspect pump
     <BLANKLINE>
     began: 2026-05-01T12:00:00Z
     ended: not yet
     highest score: 3.20 (above 1 is an alarm)
-    likely origin: valve (70 %)
+    likely origin: valve (70 % certain)
     suspects:
       pump, 80 % of the deviation, too high
     """

@@ -15,7 +15,7 @@ from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import last_summary, read_lines, read_summaries
 
-__all__ = ["read_series"]
+__all__ = ["read_series", "thin_line"]
 
 _Line = tuple[NDArray[np.int64], NDArray[np.float64]]
 _RAW_BUCKETS = 40  # about ten thousand rows
@@ -56,7 +56,7 @@ def read_series(
     places = [source.variables.index(name) for name in signals]
     wanted = [0, *(line for place in places for line in (1 + 2 * place, 2 + 2 * place))]
     lines = _read(store, source, wanted, start=start, end=end)
-    thin = [_thin(times, values, points) for times, values in lines]
+    thin = [thin_line(times, values, points) for times, values in lines]
     return {
         "score": thin[0],
         "signals": {
@@ -102,7 +102,8 @@ def _read(store: Store, source: Source, wanted: list[int], *, start: int, end: i
     return joined
 
 
-def _thin(times: NDArray[np.int64], values: NDArray[np.float64], points: int) -> dict[str, Any]:
+def thin_line(times: NDArray[np.int64], values: NDArray[np.float64], points: int) -> dict[str, Any]:
+    """A line of at most so many points, times in milliseconds since 1970."""
     rows = sample_rows(values, points=points)
     kept = _shorten(values[rows])
     return {

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data.hold import RowHold
+from alora_ts.diagnosis.builder import Details
 from alora_ts.estimator import ALoRa
 from alora_ts.model.fitted import limit
-from alora_ts.model.localize import origin_rows
+from alora_ts.model.localize import row_surprises, surprises_within
 from alora_ts.serve.scoring.restore import gap_micros
 from alora_ts.serve.store.rows import RowBlock
 
@@ -18,7 +20,7 @@ __all__ = ["Past"]
 
 
 class Past:
-    """Follows a source's rows, as a stream does, and says where what they show began.
+    """Follows a source's rows, as a stream does, and says what incidents are explained by.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ class Past:
         self._gap = gap_micros(model)
         self._hold = RowHold(self._model.preparation.standardiser.center)
         self._last_time: int | None = None
-        self._scaled = np.zeros((0, len(self._model.preparation.variables)), dtype=np.float32)
+        self._filled = np.zeros((0, len(self._model.preparation.variables)))
+        self._times = np.zeros(0, dtype=np.int64)
         self.take(before.times, before.values)
 
     @property
@@ -44,7 +47,7 @@ class Past:
 
     def take(
         self, times: NDArray[np.int64], values: NDArray[np.float64]
-    ) -> Callable[[NDArray[np.intp]], NDArray[np.float64] | None]:
+    ) -> Callable[[NDArray[np.intp]], Details]:
         """Take in the next rows.
 
         Parameters
@@ -56,24 +59,33 @@ class Past:
         Returns
         -------
         callable
-            Says how likely each variable is the origin of what some of these rows show, (n, d);
-            each must have a full window since the start or the last gap. None where the model was
-            saved by a version that learned nothing about origins.
+            Gives what an incident builder asks of some of these rows; each must have a full
+            window since the start or the last gap.
         """
         model, window = self._model, self._model.window
-        filled = self._fill(times, values)
-        new = limit(model.preparation.standardiser.apply(filled), model.input_limit)
-        rows = np.concatenate([self._scaled, new])
-        first = len(self._scaled)
-        self._scaled = rows[max(len(rows) - window + 1, 0) :].copy()
+        first = len(self._times)
+        filled = np.concatenate([self._filled, self._fill(times, values)])
+        stamps = np.concatenate([self._times, times])
+        seen = limit(model.preparation.standardiser.apply(filled), model.input_limit)
+        kept = slice(max(len(filled) - window + 1, 0), None)
+        self._filled, self._times = filled[kept].copy(), stamps[kept].copy()
         reach = np.arange(1 - window, 1)
 
-        def origins(asked: NDArray[np.intp]) -> NDArray[np.float64] | None:
-            if model.mechanisms is None:
-                return None
-            return origin_rows(model, asked + first, lambda some: rows[some[:, None] + reach])
+        def before(row: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+            earlier = row + reach[:-1]
+            surprise = surprises_within(model, seen[row + reach])[:-1]
+            return filled[earlier], surprise, stamps[earlier]
 
-        return origins
+        def details(asked: NDArray[np.intp]) -> Details:
+            rows = asked + first
+            return Details(
+                values=filled[rows],
+                surprise=row_surprises(model, rows, lambda some: seen[some[:, None] + reach]),
+                judge=model.judge,
+                before=lambda at: before(int(rows[at])),
+            )
+
+        return details
 
     def _fill(self, times: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows in which a missing cell has the last value since the last gap, or the usual one."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from alora_ts.diagnosis import Reading
-from alora_ts.diagnosis.builder import Block, Details
+from alora_ts.diagnosis.builder import Block
 from alora_ts.model.stream import Stream
 from alora_ts.serve.incidents.updates import Change, Changes
 from alora_ts.serve.models.cache import LoadedModels
@@ -20,7 +20,7 @@ from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.scoring.recent_rows import Past
 from alora_ts.serve.scoring.restore import held_rows, push_time, replay
 from alora_ts.serve.scoring.source import Source
-from alora_ts.serve.store.cells import pack_detail, unpack_cells, unpack_detail
+from alora_ts.serve.store.cells import pack_detail, unpack_cells
 from alora_ts.serve.store.incidents import incidents_from, last_incident_before, save_incident
 from alora_ts.serve.store.outbox import post, was_told
 from alora_ts.serve.store.rows import (
@@ -187,8 +187,6 @@ class Scorer:
         self._past = Past(self._model, before)
         past = read_readings(connection, source, start=since, end=start)
         values = unpack_cells([row.cells for row in past], d)[:, self._columns]
-        parts = unpack_detail([row.detail for row in past], d)
-        expected, _, localization = (np.nan_to_num(part[:, self._columns]) for part in parts)
         times = np.fromiter((row.time_us for row in past), np.int64, len(past))
         score, raw, drift = (
             np.fromiter((getattr(row, name) for row in past), np.float64, len(past))
@@ -199,23 +197,9 @@ class Scorer:
                 score=score,
                 raw=raw / drift,
                 warm_up=np.fromiter((row.warm_up for row in past), bool, len(past)),
-                details=self._details(times, values, expected, localization),
+                details=self._past.take(times, values),
                 times=times,
             )
-        )
-
-    def _details(
-        self,
-        times: NDArray[np.int64],
-        values: NDArray[np.float64],
-        expected: NDArray[np.floating],
-        localization: NDArray[np.floating],
-    ) -> Callable[[NDArray[np.intp]], Details]:
-        """What the builder asks of the next rows that alarm."""
-        origins = self._past.take(times, values)
-        scale = self._model.model_.preparation.standardiser.scale
-        return lambda rows: Details(
-            localization[rows], values[rows], expected[rows], scale, origins(rows)
         )
 
     def _raw_scores(self, connection: Connection, start: int) -> list[float]:
@@ -252,9 +236,7 @@ class Scorer:
                 score=score,
                 raw=raw / drift,
                 warm_up=np.array([reading.warm_up for reading in readings]),
-                details=self._details(
-                    block.times, block.values[:, self._columns], expected, localization
-                ),
+                details=self._past.take(block.times, block.values[:, self._columns]),
                 times=block.times,
                 shift=np.array([reading.shift for reading in readings]),
             )

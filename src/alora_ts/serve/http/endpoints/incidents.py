@@ -21,6 +21,7 @@ from alora_ts.serve.http.endpoints.common import (
     read_cursor,
 )
 from alora_ts.serve.incidents.feedback import find, judge
+from alora_ts.serve.incidents.implied import implied_lines
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.store.incidents import list_incidents
@@ -42,10 +43,10 @@ class CulpritAnswer(BaseModel):
 
 
 class OriginAnswer(BaseModel):
-    """The variable an incident most likely began in."""
+    """The variable an incident most likely began in, and how certain that is."""
 
     variable: str
-    share: float
+    certainty: float
 
 
 class _IncidentAnswer(BaseModel):
@@ -143,6 +144,17 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         )
     told = [dataclasses.asdict(fact) for fact in facts(shown)]
     return {**shown, "facts": told, "graph": graph}
+
+
+@router.get("/incidents/{incident}/expected", summary="What culprits would have been")
+def get_expected(incident: str, service: ServiceHere) -> dict[str, Any]:
+    """Around an incident, what each culprit would have been, judging by those that behaved."""
+    with service.store.reading() as connection:
+        record = find(connection, incident)
+        if record["model_id"] is None:
+            return {}
+        model = service.models.get(record["model_id"])
+        return implied_lines(connection, service.sources.get(record["source"]), model, record)
 
 
 @router.post(

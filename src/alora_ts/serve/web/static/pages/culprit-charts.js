@@ -1,4 +1,5 @@
 // Each culprit's signal against its expectation around the incident.
+import { api, enc } from "../api.js";
 import { TimeChart } from "../charts/chart.js";
 import { SeriesLoader } from "../charts/series.js";
 import { View } from "../charts/view.js";
@@ -13,6 +14,8 @@ export function culpritCharts(found, signal) {
   const start = parse(found.start), end = parse(found.end) ?? Date.now();
   const room = Math.max(30000, 0.6 * (end - start));
   const view = new View({ first: start - 10 * room, last: end + 10 * room, min: start - room, max: end + room });
+  // What the signals that behaved imply; the model's own expectation is bent by the culprits.
+  const implied = api(`/incidents/${enc(found.id)}/expected`, { signal }).catch(() => ({}));
   const trouble = h("div", {}), bands = [{ start, end }];
   const charts = new Map(names.map((name) => [name, new TimeChart({
     label: `${name} during the incident, measured and expected`, view, group: "incident", signal, height: 130,
@@ -20,11 +23,12 @@ export function culpritCharts(found, signal) {
   })]));
   const loader = new SeriesLoader({
     source: found.source, view, signal, signals: () => names, points: () => 700,
-    show: ({ signals }) => {
+    show: async ({ signals }) => {
       trouble.replaceChildren();
+      const told = await implied;
       for (const [name, chart] of charts) {
         const lines = signals[name];
-        if (lines) chart.give([{ t: lines.expected_t, v: lines.expected_v }, { t: lines.t, v: lines.v }], bands);
+        if (lines) chart.give([told[name] ?? { t: lines.expected_t, v: lines.expected_v }, { t: lines.t, v: lines.v }], bands);
       }
     },
     fail: (error) => trouble.replaceChildren(failed(error, () => loader.load())),

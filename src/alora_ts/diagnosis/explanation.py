@@ -1,0 +1,214 @@
+"""Why an incident is one: which signals deviate, what they should have been, where it began.
+
+*Who deviates.* The culprits are the fewest signals with which set aside everything else looks
+normal. A signal outside its usual range is set aside: nothing is concluded from it. From the rest
+follows what every signal would have been (:meth:`~alora_ts.diagnosis.usual.Usual.implied`); one
+that differs from that although it stays within its range is set aside as well, and so on until no
+more are found. So a signal that behaves is not blamed because its expectation was bent by others
+that do not.
+
+*How strongly.* With m the mean over the incident of how far a signal is from what it would have
+been, and s its standard deviation over the calmer half of the incident, both in deviations and not
+limited by what the network may see, the evidence is
+
+    e = log(1 + m) + ½ log(1 + s):
+
+it is elsewhere, and it moves as it never did. A gauge that only stands elsewhere since the model
+was fitted says less than a signal that also behaves differently.
+
+*Where it began.* What a fault merely reached still follows from the rows before, the origin does
+not. Where the relations between signals are known, the divergence D of one-step surprises
+(:mod:`alora_ts.diagnosis.origins`) joins in, and a signal weighs e / 2 + log(1 + D); where they
+are not, it weighs e. Culprits are in order of weight, and the certainty of an origin is the softmax
+of the weights times 2.75 and times 2. Both factors were fitted on simulated systems and recorded
+faults; docs/rootcause.md says on which, and how certainties do on others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from alora_ts.data.scaling import Standardiser
+from alora_ts.diagnosis.incident import STANDS_OUT
+from alora_ts.diagnosis.origins import Mechanisms, divergence
+from alora_ts.diagnosis.shares import shares
+from alora_ts.diagnosis.usual import Usual
+
+__all__ = ["Explanation", "Judge"]
+
+Array = NDArray[np.float64]
+
+_SUSPECT = 1.5
+"""Mean deviation, in scales, at which a signal is set aside from the start (0.8 is normal)."""
+
+_BEYOND = 3.0
+"""Root mean square, in scales, of a deviation from what the others imply that is not normal."""
+
+_OUTSIDE = 2.0
+"""Standard deviations beyond everything seen in training at which a signal has left its range."""
+
+_MOVED_AT_ALL = 0.05  # scaled units, for a signal that never moved: 0.05 % of its level
+_NORMAL = float(np.log1p(0.8) + 0.5 * np.log1p(1.0))
+"""Evidence of a signal that behaves: a normal distribution has the mean deviation 0.8."""
+
+_ROUNDS = 5
+_SHARPNESS, _SHARPNESS_ALONE = 2.75, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What an incident's rows say of each signal.
+
+    Attributes
+    ----------
+    culprits : ndarray of int
+        The signals that deviate, the heaviest first; never empty.
+    share : ndarray of shape (d,)
+        Part of the evidence beyond normal.
+    aside : ndarray of bool, shape (d,)
+        Signals from which nothing was concluded about others.
+    deviation : ndarray of shape (n, d)
+        From what the others imply, in deviations.
+    expected : ndarray of shape (n, d)
+        What the others imply, in the signals' own units.
+    certainty : ndarray of shape (d,)
+        How likely each signal is the origin; sums to 1.
+    """
+
+    culprits: NDArray[np.intp]
+    share: Array
+    aside: NDArray[np.bool_]
+    deviation: Array
+    expected: Array
+    certainty: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What a model knows that explains incidents.
+
+    Attributes
+    ----------
+    standardiser : Standardiser
+    usual : Usual
+    mechanisms : Mechanisms or None
+    limit : float
+        Judges count within ± so many scaled units, as for the network; deviations do not.
+    """
+
+    standardiser: Standardiser
+    usual: Usual
+    mechanisms: Mechanisms | None
+    limit: float
+
+    def expected(self, values: NDArray[np.floating], aside: NDArray[np.bool_]) -> Array:
+        """What each signal would have been without those set aside, (n, d), in own units."""
+        implied, _ = self.usual.implied(self._scale(values), aside, limit=self.limit)
+        return self.standardiser.restore(implied)
+
+    def deviation(self, values: NDArray[np.floating], aside: NDArray[np.bool_]) -> Array:
+        """How far each signal is from that, in deviations, (n, d)."""
+        scaled = self._scale(values)
+        implied, scale = self.usual.implied(scaled, aside, limit=self.limit)
+        result: Array = (scaled - implied) / scale
+        return result
+
+    def explain(
+        self, values: NDArray[np.floating], surprise: NDArray[np.floating] | None
+    ) -> Explanation:
+        """Explain rows of one incident.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, d)
+            In the signals' own units, none missing.
+        surprise : ndarray of shape (n, d) or None
+            One-step surprises of the same rows, in their normal sizes.
+
+        Returns
+        -------
+        Explanation
+        """
+        usual, scaled = self.usual, self._scale(values)
+        aside, implied, scale = self._set_aside(scaled)
+        off = scaled - implied
+        evidence = _evidence(off, scale)
+        left = _left(scaled, usual)
+        silent = ~usual.moved  # without a scale: as strong as what else left its range usually is
+        peers = evidence[left & ~silent]
+        moved = float(np.median(peers)) if len(peers) else float(np.log1p(_BEYOND))
+        evidence = np.where(silent, np.where(left, moved, 0.0), evidence)
+        deviation = off / scale
+        guilty = aside & (left | (_size(deviation) > _BEYOND) if usual.relations else left)
+        weight, normal, sharpness = self._weigh(evidence, surprise)
+        certainty = softmax(sharpness * weight)
+        if usual.relations:
+            guilty |= certainty > STANDS_OUT  # one that got stuck need not leave its range
+        if not guilty.any():
+            guilty = aside if aside.any() else weight == weight.max()
+        order = np.argsort(-weight, kind="stable")
+        culprits = order[guilty[order]]
+        share = shares(np.maximum(np.exp(weight) - np.exp(normal), 0.0))
+        return Explanation(
+            culprits=culprits,
+            share=share,
+            aside=aside,
+            deviation=deviation,
+            expected=self.standardiser.restore(implied),
+            certainty=certainty,
+        )
+
+    def _scale(self, values: NDArray[np.floating]) -> Array:
+        return self.standardiser.apply(values).astype(np.float64)
+
+    def _set_aside(self, scaled: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+        """Which signals to conclude nothing from, what the rest implies, and one deviation."""
+        usual = self.usual
+        distance = np.abs(scaled - usual.centre)
+        aside = distance.mean(0) / usual.scale > _SUSPECT
+        aside = np.where(usual.moved, aside, _left(scaled, usual))
+        implied, scale = usual.implied(scaled, aside, limit=self.limit)
+        if not usual.relations:
+            return aside, implied, scale
+        for _ in range(_ROUNDS):
+            more = (_size((scaled - implied) / scale) > _BEYOND) & usual.moved
+            if not (more & ~aside).any():
+                break
+            aside = aside | more
+            implied, scale = usual.implied(scaled, aside, limit=self.limit)
+        return aside, implied, scale
+
+    def _weigh(
+        self, evidence: Array, surprise: NDArray[np.floating] | None
+    ) -> tuple[Array, float, float]:
+        """What each signal weighs, what one that behaves does, and the factor of certainties."""
+        if not self.usual.relations or self.mechanisms is None or surprise is None:
+            return evidence, _NORMAL, _SHARPNESS_ALONE
+        unlike = divergence(surprise[None].astype(np.float64))[0] / self.mechanisms.usual
+        weight = np.log1p(np.maximum(unlike, 0.0)) + evidence / 2
+        # A divergence is 1 in normal windows, by its unit.
+        return weight, float(np.log1p(1.0) + _NORMAL / 2), _SHARPNESS
+
+
+def _evidence(off: Array, scale: Array) -> Array:
+    half = len(off) // 2
+    # A jump falls into one half only: that a signal was reached is no unusual movement.
+    spread = np.minimum(off[: len(off) - half].std(0), off[half:].std(0))
+    result: Array = np.log1p(np.abs(off).mean(0) / scale) + np.log1p(spread / scale) / 2
+    return result
+
+
+def _size(deviation: Array) -> Array:
+    result: Array = np.sqrt(np.square(deviation).mean(0))
+    return result
+
+
+def _left(scaled: Array, usual: Usual) -> NDArray[np.bool_]:
+    """Which signals went further beyond all that training showed than two deviations."""
+    beyond = np.maximum(scaled.max(0) - usual.high, usual.low - scaled.min(0))
+    left: NDArray[np.bool_] = beyond > np.where(usual.moved, _OUTSIDE * usual.spread, _MOVED_AT_ALL)
+    return left

@@ -1,0 +1,113 @@
+"""One story of an incident, made once and told everywhere.
+
+Reports, messages, the command line, JSON and the service show what :func:`tell` finds: who
+deviates, where it most likely began, who left normal first, and how it spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alora_ts.diagnosis.explanation import Explanation, Judge
+from alora_ts.diagnosis.incident import Culprit, Origin
+from alora_ts.diagnosis.onset import Arrival, arrivals
+from alora_ts.diagnosis.sample import Rows
+
+__all__ = ["Story", "tell"]
+
+_LISTED_AT_MOST = 10
+_FAINT = 0.1
+"""Rows that alarm less than so much of the strongest do not explain an incident.
+
+They may be a little noise that happened to come just before it.
+"""
+
+_DIGITS = 5  # of one scaled unit: what rounding in between leaves exact
+
+
+@dataclass(frozen=True)
+class Story:
+    """See the attributes of the same names of :class:`~alora_ts.diagnosis.incident.Incident`."""
+
+    culprits: tuple[Culprit, ...]
+    origin: Origin
+    spread: tuple[Arrival, ...]
+    aside: tuple[str, ...]
+
+
+def tell(judge: Judge, variables: Sequence[str], rows: Rows, before: Rows) -> Story:
+    """Explain an incident.
+
+    Parameters
+    ----------
+    judge : Judge
+    variables : sequence of str
+    rows : Rows
+        Alarming rows, at least one.
+    before : Rows
+        The rows before the first of them; may be none.
+
+    Returns
+    -------
+    Story
+    """
+    whole = before.followed_by(rows)
+    strong = np.flatnonzero(rows.score >= _FAINT * rows.score.max())
+    surprise = _surprise(judge, whole, len(before) + strong)
+    rows = rows.pick(strong)
+    found = judge.explain(rows.values, surprise)
+    origin = int(found.certainty.argmax())
+    listed = found.culprits[:_LISTED_AT_MOST].tolist()
+    course = judge.deviation(whole.values, found.aside)
+    told = dict.fromkeys([*listed, origin])
+    return Story(
+        culprits=tuple(_culprit(judge, found, rows, at, variables[at]) for at in listed),
+        origin=Origin(variables[origin], float(found.certainty[origin])),
+        spread=arrivals(course, whole.times, [(at, variables[at]) for at in told]),
+        aside=tuple(variables[at] for at in np.flatnonzero(found.aside).tolist()),
+    )
+
+
+def _surprise(judge: Judge, rows: Rows, told: NDArray[np.intp]) -> NDArray[np.floating] | None:
+    """Surprises of some rows and of as many before the first of them as a rule reaches back.
+
+    An alarm comes a little after the fault, and the first rows of a fault say most.
+    """
+    if judge.mechanisms is None:
+        return None
+    newest = np.arange(max(told[0] - judge.mechanisms.lags, 0), told[0])
+    known = rows.surprise[np.concatenate([newest, told])]
+    known = known[~np.isnan(known).any(1)]
+    return known if len(known) else None
+
+
+def _culprit(judge: Judge, found: Explanation, rows: Rows, at: int, name: str) -> Culprit:
+    deviation = found.deviation[:, at]
+    # The side it was on for most of the incident; a rebound at its end must not decide.
+    side = 1.0 if deviation.sum() >= 0 else -1.0
+    worst = int(np.argmax(side * deviation))
+    scale = float(judge.standardiser.scale[at])
+    return Culprit(
+        variable=name,
+        share=float(found.share[at]),
+        direction="above" if side > 0 else "below",
+        value=_as_written(float(rows.values[worst, at]), scale),
+        expected=_as_written(float(found.expected[worst, at]), scale),
+    )
+
+
+def _as_written(value: float, scale: float) -> float:
+    """A value without the dust that scaling it to and fro leaves: 0 and not -7.3e-09.
+
+    Examples
+    --------
+    >>> _as_written(-7.3e-09, 0.2), _as_written(12.299999998, 3.0)
+    (0.0, 12.3)
+    """
+    decimals = _DIGITS - int(np.floor(np.log10(scale)))
+    # Zero added: no minus sign before nothing.
+    return round(value, min(decimals, 300)) + 0.0 if decimals > 0 else float(round(value))

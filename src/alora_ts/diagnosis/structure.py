@@ -1,0 +1,135 @@
+"""An incident seen through what the user knows of the system: groups, and known influences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from alora_ts.data.structure import Edges, group_names, rank_groups
+from alora_ts.diagnosis.fields import Fact
+from alora_ts.diagnosis.incident import Incident
+from alora_ts.errors import DataError, nearest
+
+__all__ = ["GroupPart", "Structure", "group_parts", "known_ways"]
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """One group's part in an incident.
+
+    Attributes
+    ----------
+    name : str
+    share : float
+        Of its culprits together.
+    variables : tuple of str
+        Its culprits, the strongest first.
+    """
+
+    name: str
+    share: float
+    variables: tuple[str, ...]
+
+
+def group_parts(
+    incident: Incident, variables: Sequence[str], rule: str | Mapping[str, str]
+) -> tuple[GroupPart, ...]:
+    """The groups of an incident's culprits, in the order of their strongest.
+
+    Parameters
+    ----------
+    incident : Incident
+    variables : sequence of str
+        All that were diagnosed.
+    rule : str or mapping
+        See :func:`alora_ts.data.structure.group_names`.
+    """
+    group_of = dict(zip(variables, group_names(variables, rule), strict=True))
+    ranked = rank_groups((one.variable for one in incident.culprits), group_of)
+    return tuple(
+        GroupPart(
+            name,
+            sum(one.share for one in incident.culprits if group_of[one.variable] == name),
+            tuple(one.variable for one in incident.culprits if group_of[one.variable] == name),
+        )
+        for name in ranked
+    )
+
+
+def known_ways(
+    incident: Incident,
+    variables: Sequence[str],
+    edges: Edges,
+    rule: str | Mapping[str, str] | None = None,
+) -> Edges:
+    """Known influences along which an incident may have spread.
+
+    Parameters
+    ----------
+    incident : Incident
+    variables : sequence of str
+        All that were diagnosed.
+    edges : tuple of (str, str)
+        From cause to effect, between variables or, with a rule, their groups.
+    rule : str or mapping, optional
+        See :func:`alora_ts.data.structure.group_names`.
+
+    Returns
+    -------
+    tuple of (str, str)
+        Those whose both ends the incident reached, the cause not after the effect, in the order
+        of time.
+
+    Raises
+    ------
+    DataError
+        When an influence names something unknown.
+    """
+    names = group_names(variables, rule) if rule is not None else tuple(variables)
+    known = set(names) | set(variables)
+    for name in (one for edge in edges for one in edge):
+        if name not in known:
+            raise DataError(f"influences: unknown name {name!r}{nearest(name, known)}")
+    group_of = dict(zip(variables, names, strict=True))
+    moments: dict[str, int] = {}
+    order = {time: at for at, time in enumerate(dict.fromkeys(one.time for one in incident.spread))}
+    for one in incident.spread:
+        for name in (one.variable, group_of[one.variable]):
+            moments.setdefault(name, order[one.time])
+    ways = [
+        (cause, effect)
+        for cause, effect in dict.fromkeys(edges)
+        if cause in moments and effect in moments and moments[cause] <= moments[effect]
+    ]
+    return tuple(sorted(ways, key=lambda way: (moments[way[0]], moments[way[1]])))
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What the user knows of the system; either may be missing.
+
+    Attributes
+    ----------
+    groups : str, mapping or None
+        See :func:`alora_ts.data.structure.group_names`.
+    influences : tuple of (str, str)
+        From cause to effect, between variables or groups.
+    """
+
+    groups: str | Mapping[str, str] | None = None
+    influences: Edges | None = None
+
+    def facts(self, incident: Incident, variables: Sequence[str]) -> list[Fact]:
+        """What it says of an incident, in words."""
+        told = []
+        if self.groups is not None:
+            parts = group_parts(incident, variables, self.groups)[:_SHOWN]
+            text = ", ".join(f"{part.name} ({round(100 * part.share)} %)" for part in parts)
+            told.append(Fact("groups", text))
+        if self.influences is not None:
+            ways = known_ways(incident, variables, self.influences, self.groups)[:_SHOWN]
+            text = ", ".join(f"{cause} → {effect}" for cause, effect in ways)
+            told.append(Fact("known influences", text or "none between the signals it reached"))
+        return told

@@ -1,0 +1,217 @@
+"""Explanations: against loops, on odd rows, and that they say what they should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alora_ts.data.scaling import fit_standardiser
+from alora_ts.diagnosis.explanation import Judge
+from alora_ts.diagnosis.onset import arrivals
+from alora_ts.diagnosis.origins import learn_mechanisms
+from alora_ts.diagnosis.sample import Rows, Sample
+from alora_ts.diagnosis.story import tell
+from alora_ts.diagnosis.usual import Usual, learn_usual, observations
+from tests.diagnosis import naive_explanation as naive
+from tests.diagnosis.judges import plain_judge, random_judge
+
+
+def judge_of(normal: np.ndarray, *, held_back: int = 50) -> Judge:
+    """What a fit learns beside the network."""
+    standardiser = fit_standardiser(normal)
+    scaled = standardiser.apply(normal)
+    new = np.arange(len(normal)) >= len(normal) - held_back
+    rules = learn_mechanisms(scaled, None, window=8, held_back=new)
+    usual = learn_usual(
+        scaled,
+        None,
+        held_back=new,
+        limit=10.0,
+        known=rules.hold(scaled, None, held_back=new),
+    )
+    return Judge(standardiser, usual, rules, 10.0)
+
+
+def related(rows: int, *, seed: int = 0) -> np.ndarray:
+    """Two pairs of signals that move together, and one that moves alone."""
+    rng = np.random.default_rng(seed)
+    one, two, three = (np.sin(np.arange(rows) / period) for period in (7, 11, 17))
+    x = np.column_stack([one, 2 * one, two, -two, three])
+    return x + 0.1 * rng.normal(size=x.shape)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 12), st.booleans())
+def test_explanations_equal_the_loops(seed: int, d: int, n: int, surprised: bool) -> None:
+    judge = random_judge(seed, d)
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, d)) * rng.choice([0.1, 1, 5, 1e4], d)
+    surprise = rng.normal(size=(n, d)) * rng.choice([0.0, 1, 5], d) if surprised else None
+    found = judge.explain(values, surprise)
+    twin = naive.explain(judge, values, surprise)
+    assert found.aside.tolist() == twin["aside"]
+    np.testing.assert_allclose(found.share, twin["share"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.certainty, twin["certainty"], rtol=1e-3, atol=1e-6)
+    assert sorted(found.culprits.tolist()) == sorted(twin["culprits"])
+    in_order = [twin["weight"][at] for at in found.culprits]
+    np.testing.assert_allclose(in_order, sorted(in_order, reverse=True), rtol=1e-4)
+    assert len(found.culprits) > 0
+    assert found.certainty.sum() == pytest.approx(1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 999), st.integers(2, 40))
+def test_observations_equal_the_loops(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack(
+        [
+            rng.normal(size=n),
+            np.cumsum(rng.normal(size=n)),
+            np.round(rng.normal(size=n)),
+            np.ones(n),
+        ]
+    )
+    segments = np.cumsum(rng.random(n) < 0.1)
+    found = observations(rows, segments)
+    twin = [naive.observations(column.tolist(), segments.tolist()) for column in rows.T]
+    np.testing.assert_allclose(found, twin, rtol=1e-6)
+
+
+def test_neither_units_nor_zero_matter() -> None:
+    normal, today = related(600), related(700)[600:]
+    today[40:, 1] += 9
+    plain = judge_of(normal).explain(today, None)
+    factor, shift = np.array([1e6, 1, 1e-3, 1, 1]), np.array([0, 1e4, 0, -70, 273.15])
+    moved = judge_of(normal * factor + shift).explain(today * factor + shift, None)
+    np.testing.assert_array_equal(plain.culprits, moved.culprits)
+    np.testing.assert_allclose(plain.share, moved.share, rtol=1e-2)
+
+
+def test_sizes_beyond_the_networks_limit_count() -> None:
+    rng = np.random.default_rng(0)
+    judge = judge_of(rng.normal(size=(600, 4)))
+    today = rng.normal(size=(50, 4))
+    today[:, 1] += 12
+    today[:, 2] += 3000
+    found = judge.explain(today, None)
+    assert found.culprits.tolist() == [2, 1]
+    assert found.share[2] > 0.95
+
+
+def test_a_gauge_that_hardly_moved_in_training_does_not_come_first() -> None:
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(300, 3))
+    normal[:, 1] = 0
+    normal[100:110, 1] = 1e-3  # moved twice
+    today = rng.normal(size=(100, 3))
+    today[:, 1] = 0.02
+    today[:, 0] += 40 + 5 * rng.normal(size=100)
+    found = judge_of(normal).explain(today, None)
+    assert found.culprits.tolist() == [0, 1]
+
+
+def test_a_bent_expectation_makes_no_culprit() -> None:
+    normal, today = related(600), related(640)[600:]
+    judge = judge_of(normal)
+    assert judge.usual.relations
+    today[:, 1] += 25  # its partner behaves
+    found = judge.explain(today, None)
+    assert found.culprits.tolist() == [1]
+    assert found.aside.tolist() == [False, True, False, False, False]
+    np.testing.assert_allclose(found.expected[:, 1], related(640)[600:, 1], atol=0.8)
+    # A signal within its range that no longer follows the others is found as well.
+    within = related(640)[600:]
+    within[:, 3] *= -1
+    assert 3 in judge.explain(within, None).culprits
+
+
+def test_everything_at_once_and_one_row_are_no_obstacle() -> None:
+    judge = judge_of(related(600))
+    found = judge.explain(np.full((1, 5), 1e9), None)
+    assert found.aside.all()
+    assert len(found.culprits) == 5
+    quiet = judge.explain(np.zeros((1, 5)), None)
+    assert len(quiet.culprits) >= 1
+    assert np.isfinite(quiet.share).all()
+
+
+def test_too_many_signals_for_the_rows_are_judged_by_their_own_range() -> None:
+    rng = np.random.default_rng(0)
+    few = np.cumsum(rng.normal(size=(120, 30)), axis=0)
+    assert not judge_of(few, held_back=12).usual.relations
+
+
+def test_a_constant_that_moves_is_named_but_has_no_size() -> None:
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(300, 2))
+    normal[:, 1] = 5.0
+    today = rng.normal(size=(20, 2))
+    today[:, 1] = 6.0
+    assert judge_of(normal).explain(today, None).culprits.tolist() == [1]
+    today[:, 0] += 1000
+    assert set(judge_of(normal).explain(today, None).culprits.tolist()) == {0, 1}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=8))
+def test_a_sample_does_not_depend_on_how_rows_come(pieces: list[int]) -> None:
+    n = sum(pieces)
+    rows = Rows(np.arange(n), np.arange(n)[:, None], np.arange(n)[:, None], np.ones(n))
+    whole, parts = Sample(rows), Sample(rows.pick(slice(0, 0)))
+    for end, piece in zip(np.cumsum(pieces), pieces, strict=True):
+        parts.add(rows.pick(slice(end - piece, end)))
+    np.testing.assert_array_equal(whole.settled.times, parts.settled.times)
+    assert len(whole.settled) <= 256
+    assert whole.changed == parts.changed
+    assert whole.settled.times[0] == 0
+
+
+def test_arrivals_need_two_rows_and_know_how_early_it_may_have_been() -> None:
+    course = np.array([[0.0, 9], [9, 9], [0, 9], [2, 9], [2, 9], [-9, 9], [-9, 9]])
+    times = np.arange(7)
+    one, two = arrivals(course, times, [(0, "a"), (1, "b")])
+    assert (one.variable, one.time, one.earliest) == ("b", 0, None)
+    assert (two.variable, two.direction, two.time, two.earliest) == ("a", "below", 5, 3)
+    assert arrivals(np.zeros((3, 1)), times, [(0, "a")]) == ()
+    assert len(arrivals(np.full((1, 1), 5.0), times, [(0, "a")])) == 1
+
+
+def test_a_story_names_the_first_to_leave_and_its_direction_then() -> None:
+    judge = plain_judge(3, scale=np.array([0.2, 1.0, 1.0]))
+    before, during = np.zeros((6, 3)), np.zeros((8, 3))
+    before[4:, 0] = -1  # low first, far too high later
+    during[:3, 0] = -1
+    during[3:, 0] = 5
+    during[2:, 1] = 40
+    none = np.full((14, 3), np.nan)
+    whole = Rows(np.arange(14), np.vstack([before, during]), none, np.ones(14))
+    story = tell(
+        judge, ["level", "flow", "calm"], whole.pick(slice(6, 14)), whole.pick(slice(0, 6))
+    )
+    assert [(one.variable, one.direction, one.time) for one in story.spread] == [
+        ("level", "below", 4),
+        ("flow", "above", 8),
+    ]
+    level = next(one for one in story.culprits if one.variable == "level")
+    assert (level.direction, level.value, level.expected) == ("above", 5.0, 0.0)
+    assert "calm" not in [one.variable for one in story.culprits]
+
+
+def test_an_old_model_has_plain_ranges() -> None:
+    usual = Usual.unknown(2)
+    np.testing.assert_array_equal(usual.scale, [1, 1])
+    assert not usual.relations
+    rows = np.ones((3, 2))
+    expected, deviation = usual.implied(rows, np.zeros(2, bool), limit=10)
+    np.testing.assert_array_equal(expected, 0 * rows)
+    np.testing.assert_array_equal(deviation, [1, 1])
+
+
+def test_faint_alarms_before_a_fault_do_not_explain_it() -> None:
+    judge = plain_judge(2)
+    values = np.array([[0.0, 8.0]] * 5 + [[100.0, 0.0]] * 5)
+    rows = Rows(np.arange(10), values, np.full((10, 2), np.nan), np.repeat([1.1, 90.0], 5))
+    story = tell(judge, ["pump", "noise"], rows, rows.pick(slice(0, 0)))
+    assert [one.variable for one in story.culprits] == ["pump"]
