@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from alora_ts.cli.bench_figures import figures, simulate
+from alora_ts.cli.bench_rootcause import rootcause
 from alora_ts.cli.bench_run import add_dataset, plans, run
 from alora_ts.cli.bench_tables import page, tables
 
@@ -31,6 +32,7 @@ app.command()(tables)
 app.command()(page)
 app.command()(figures)
 app.command()(simulate)
+app.command()(rootcause)
 
 
 @app.command()
