@@ -10,6 +10,19 @@ from alora_ts.bench.rootcause import METHODS, YARDSTICKS, Verdict, accuracy, cal
 
 __all__ = ["rootcause_page", "system_table"]
 
+_HOW = """What was chosen on what: the confidence of the scale (99.7 %) and the half weight of
+movement on the Sock Shop, first on the first run of each fault; the factors of certainty on 18
+simulated systems of three other families, and on the Sock Shop where relations between signals are
+not known. How movement is measured and which faint rows count was decided with PetShop in view,
+and that surprises join the order of culprits with the simulated systems below in view, so none of
+the four is quite untouched; no constant was fitted on the last three.
+
+Sock Shop files begin in the middle of a fault, hours after the normal rows. An issue of PetShop has
+five rows and follows the last 100 normal ones; the node where it was noticed is not asked for.
+Yardsticks are told which rows to look at. *Culprits* are those of the worst incident that ALoRa
+found by itself, with default settings; *stretch given* tells it the rows, too. *Localization* is
+the sum over the same rows of the scores by row, which rank what is affected."""
+
 _ORDER = (*METHODS, *YARDSTICKS, "random")
 _ORIGIN = METHODS[2]
 
@@ -46,6 +59,7 @@ def rootcause_page(verdicts: Sequence[Verdict], *, command: str) -> str:
         "*Innocents*: signals among the first three of all cases that never went further beyond "
         "all normal rows than two of their standard deviations.",
         f"```sh\n{command}\n```",
+        _HOW,
     ]
     systems = dict.fromkeys(one.system for one in verdicts)
     for system in systems:
