@@ -24,7 +24,7 @@ from alora_ts.baselines.calibrated import Calibrated
 from alora_ts.datasets import Dataset, load
 from alora_ts.metrics import auc_pr, incident_curve, judge_incidents, vus
 
-RESULTS = Path(__file__).parent / "results" / "alarms.jsonl"
+RESULTS = Path(__file__).parent.parent / "results" / "alarms.jsonl"
 FAMILIES: dict[str, tuple[str, tuple[str | None, ...]]] = {
     "SMD": ("SMD", tuple(f"machine-1-{number}" for number in range(2, 9))),
     "ASD": ("ASD", tuple(f"omi-{number}" for number in range(1, 7))),
