@@ -77,26 +77,32 @@ class Field:
 
 def _origin_fact(origin: Mapping[str, Any]) -> Fact:
     certainty = float(origin["certainty"])
-    named = f"{origin['variable']} {round(100 * certainty)} %"
+    percent = min(round(100 * certainty), 99)  # nothing is ever quite certain
+    named = f"{origin['variable']} {percent} %"
     if certainty > STANDS_OUT:
-        return Fact("likely origin", f"{origin['variable']} ({round(100 * certainty)} % certain)")
+        return Fact("likely origin", f"{origin['variable']} ({percent} % certain)")
     return Fact("likely origin", f"not clear ({named})", "Look at the culprits and their order.")
 
 
+def _spoken(time: Any) -> str:
+    """A time in JSON as people write it."""
+    return str(time).replace("T", " ").removesuffix("Z").removesuffix(".000000")
+
+
 def _onset_fact(onset: Mapping[str, Any]) -> Fact:
-    text = f"{onset['variable']}, {onset['direction']} normal from {onset['time']}"
+    text = f"{onset['variable']}, {onset['direction']} normal from {_spoken(onset['time'])}"
     earliest = onset["earliest"]
     if earliest is None:
         return Fact("onset", text, "It was so already in the first row known.")
     if earliest == onset["time"]:
         return Fact("onset", text)
-    return Fact("onset", text, f"It may have begun as early as {earliest}.")
+    return Fact("onset", text, f"It may have begun as early as {_spoken(earliest)}.")
 
 
 def _spread_fact(spread: Sequence[Mapping[str, Any]]) -> Fact | None:
     if len(spread) < 2:
         return None
-    shown = [f"{one['variable']} ({one['time']})" for one in spread[:_SPREAD]]
+    shown = [f"{one['variable']} ({_spoken(one['time'])})" for one in spread[:_SPREAD]]
     more = f" and {len(spread) - _SPREAD} more" if len(spread) > _SPREAD else ""
     return Fact("spread", " → ".join(shown) + more)
 
