@@ -37,8 +37,13 @@ def broken() -> tuple[Any, Any]:
     return x, truth
 
 
+def lenient() -> ALoRaDetector:
+    """With a budget that a few hundred rows show: the checks ask for outliers among them."""
+    return ALoRaDetector(ALoRa(window=4, epochs=1, epoch_windows=64, false_alarms="1 per 50 rows"))
+
+
 @parametrize_with_checks(
-    [ALoRaDetector(ALoRa(window=4, epochs=1, epoch_windows=64))],
+    [lenient()],
     expected_failed_checks=lambda _: EXPECTED_FAILED_CHECKS,
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
@@ -48,9 +53,7 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 def test_the_expected_failures_do_fail() -> None:
     from sklearn.utils.estimator_checks import check_estimator
 
-    results = check_estimator(
-        ALoRaDetector(ALoRa(window=4, epochs=1, epoch_windows=64)), on_fail=None, on_skip=None
-    )
+    results = check_estimator(lenient(), on_fail=None, on_skip=None)
     failed = {result["check_name"] for result in results if result["status"] == "failed"}
     assert failed == set(EXPECTED_FAILED_CHECKS)
     assert sum(result["status"] == "passed" for result in results) >= 45
