@@ -33,7 +33,8 @@ def serve(
     store: StoreOption = None,
     folder: FolderOption = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Only check the settings, then stop.")
+        bool,
+        typer.Option("--check", help="Only check the settings, models and sources, then stop."),
     ] = False,
 ) -> None:
     """Take live rows, score each, keep everything, raise and clear incidents, show it all.
@@ -54,6 +55,9 @@ def serve(
         flags["models"] = dict(_name(one) for one in model)
     settings = read_settings(config, flags=flags)
     if check:
+        from alora_ts.serve.check import check_settings
+
+        check_settings(settings)
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")

@@ -6,7 +6,7 @@ import ipaddress
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, field_validator
 
 from alora_ts.serve.connect import ConnectSettings
 from alora_ts.serve.notify import NotifySettings
@@ -61,6 +61,8 @@ class Settings(BaseModel):
         Hours between recalibrations of every source's alarm level; 0 for never.
     recalibrate_rows, drift_rows
         How many of the newest rows they look at.
+    runbooks
+        Where people read what to do, by source; ``*`` for every other one.
     keep
         How many days things are kept.
     connect, notify
@@ -89,6 +91,7 @@ class Settings(BaseModel):
     recalibrate_every: Annotated[float, Field(ge=0, le=10_000)] = 0.0
     recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
     drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
+    runbooks: dict[str, HttpUrl] = Field(default_factory=dict)
     keep: KeepSettings = KeepSettings()
     connect: ConnectSettings = ConnectSettings()
     notify: NotifySettings = NotifySettings()

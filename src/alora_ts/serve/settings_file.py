@@ -17,7 +17,7 @@ from alora_ts.toml_lines import line_of
 __all__ = ["PREFIX", "SettingsError", "read_settings"]
 
 PREFIX = "ALORA_TS_SERVE_"
-_SECTIONS = ("keep", "connect", "notify")
+_SECTIONS = ("runbooks", "keep", "connect", "notify")
 
 
 class SettingsError(AloraError):

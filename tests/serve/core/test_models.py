@@ -242,6 +242,10 @@ def test_drift_names_what_moved(here: Plant) -> None:
     levels = {one["variable"]: one["level"] for one in found["inputs"]}
     assert levels["heat"] == "drifted"
     assert "heat" in found["advice"]
+    # What lasts may be a fault, which nobody should teach a model.
+    assert here.client.get(f"{API}/sources/plant").json()["state"] == "alarm"
+    assert "an incident is open" in found["advice"]
+    assert "fit" not in found["advice"]
 
 
 def test_drift_of_constant_and_silent_variables() -> None:

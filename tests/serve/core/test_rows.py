@@ -13,7 +13,13 @@ from tests.serve.core.conftest import Plant
 
 def test_rows_are_stored_once(here: Plant) -> None:
     rows = plant.rows(plant.values(30))
-    assert here.send(rows) == {"accepted": 30, "duplicates": 0, "late": 0, "rejected": []}
+    assert here.send(rows) == {
+        "accepted": 30,
+        "duplicates": 0,
+        "merged": 0,
+        "late": 0,
+        "rejected": [],
+    }
     assert here.send(rows[10:])["duplicates"] == 20
     assert here.send([rows[5], rows[5]])["duplicates"] == 2
     assert here.source.rows == 30
@@ -21,7 +27,13 @@ def test_rows_are_stored_once(here: Plant) -> None:
 
 def test_the_same_time_twice_in_one_request_counts_once(here: Plant) -> None:
     row = plant.rows(plant.values(1))[0]
-    assert here.send([row, row]) == {"accepted": 1, "duplicates": 1, "late": 0, "rejected": []}
+    assert here.send([row, row]) == {
+        "accepted": 1,
+        "duplicates": 1,
+        "merged": 0,
+        "late": 0,
+        "rejected": [],
+    }
 
 
 def test_a_row_alone(here: Plant) -> None:
@@ -56,7 +68,7 @@ def test_late_rows_are_counted_and_too_late_ones_refused(here: Plant) -> None:
         ({"time": "2026-03-01T00:00:00Z", "values": [1, 2]}, "must be an object"),
         ({"time": "2026-03-01T00:00:00Z"}, "time and values"),
         ({"time": "tomorrow", "values": {"flow": 1.0}}, "cannot read the time"),
-        ({"time": 12, "values": {"flow": 1.0}}, "ISO 8601"),
+        ({"time": True, "values": {"flow": 1.0}}, "ISO 8601"),
         ({"time": "9999-12-31T23:59:59Z", "values": {"flow": 1.0}}, "ahead of this"),
         ({"time": "0001-01-01T00:00:00+14:00", "values": {"flow": 1.0}}, ""),
         ({"time": "1969-12-31T23:59:59Z", "values": {"flow": 1.0}}, "before 1970"),

@@ -166,7 +166,7 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
     store.close()
     assert found is not None
     shown = show_incident(found._asdict(), found.source)
-    unknown = dict.fromkeys(("origin", "onset", "spread", "aside"))
+    unknown = dict.fromkeys(("origin", "onset", "spread", "aside", "returns", "changed", "ending"))
     assert shown == before[0] | unknown
     assert made == {"incidents_by_time", "incidents_by_source"}
     assert alarms >= before[0]["rows"]
@@ -188,7 +188,8 @@ def _as_the_first_schema_had_it(address: str) -> None:
                 key,
             ),
         )
-    older.execute("ALTER TABLE incidents DROP COLUMN detail")
+    for column in ("detail", "work"):
+        older.execute(f"ALTER TABLE incidents DROP COLUMN {column}")
     older.execute("ALTER TABLE readings DROP COLUMN alarm")
     for column in ("source", "expires_us"):
         older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")

@@ -15,6 +15,10 @@ from alora_ts.serve.times import from_micros
 __all__ = ["show_incident", "show_reading", "show_readings"]
 
 
+NO_WORK: dict[str, Any] = {"acknowledged": None, "assignee": None, "notes": []}
+"""What nobody has done anything about."""
+
+
 def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
     """An incident as JSON; ``end`` is null while it is open."""
     closed = record["state"] != "open"
@@ -34,6 +38,7 @@ def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
         "origin": _origin(record["detail"].get("origin")),
         "model_id": record["model_id"],
         "verdict": record["verdict"],
+        "work": {**NO_WORK, **(record.get("work") or {})},
     }
 
 

@@ -97,7 +97,7 @@ class Silences:
 
     def _tell(self, source: Source, change: EventKind, record: dict[str, Any]) -> None:
         def write(connection: Connection) -> dict[str, Any]:
-            record["verdict"] = save_incident(connection, record)
+            record.update(save_incident(connection, record))
             shown = show_incident(record, source.name)
             post(connection, self._channels(), change, shown)
             return shown

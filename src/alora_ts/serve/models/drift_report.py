@@ -7,6 +7,7 @@ from typing import Any
 from alora_ts.serve.models.drift import show_drift
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
+from alora_ts.serve.store.incidents import open_incidents
 from alora_ts.serve.store.recent import count_since, scored_rows
 from alora_ts.serve.store.sources import active_model
 from alora_ts.serve.times import from_micros
@@ -46,6 +47,7 @@ def report_drift(service: Service, source: Source) -> dict[str, Any]:
             )
             for newest in (False, True)
         )
+        incidents = open_incidents(connection, source.id)
     columns = [source.variables.index(name) for name in source.wanted]
     standardiser = fitted.preparation.standardiser
     shown = show_drift(
@@ -57,4 +59,10 @@ def report_drift(service: Service, source: Source) -> dict[str, Any]:
         center=standardiser.center,
         scale=standardiser.scale,
     )
+    moved = [one["variable"] for one in shown["inputs"] if one["level"] == "drifted"]
+    if incidents and (moved or shown["score"]["level"] != "ok"):
+        shown["advice"] = (
+            f"{', '.join(moved[:5]) or 'the score'} changed while an incident is open: it may be "
+            "the fault itself; look at that first"
+        )
     return {**shown, "since": from_micros(int(first.times[0])), "rows": rows}

@@ -68,8 +68,7 @@ class ServiceCollector(Collector):
         for source in self._service.sources.all():
             label = [source.name]
             unscored.add_metric(label, source.unscored)
-            since = max(source.scored_at, self._service.started)
-            lag.add_metric(label, (now - since) / 1e6 if source.unscored else 0.0)
+            lag.add_metric(label, source.lag(now, started=self._service.started))
             if source.arrived:
                 arrival.add_metric(label, source.arrived / 1e6)
             trouble.add_metric(label, float(source.name in self._service.crew.troubles))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict
 from typing import Any
 
@@ -12,20 +13,41 @@ from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.heartbeat import beat
 from alora_ts.serve.store.hold import StoreLostError
-from alora_ts.serve.store.outbox import count_dead
+from alora_ts.serve.store.outbox import count_by_channel
 from alora_ts.serve.times import now_micros
 from alora_ts.version import __version__
 
 __all__ = ["is_ready", "show_health"]
 
 _PATIENCE = 5.0
+_LITTLE_DISK = 2**30
+_LONG_LAG = 60.0
 
 
 def show_health(service: Service) -> dict[str, Any]:
     """What the health page shows."""
     with service.store.reading() as connection:
-        dead = count_dead(connection)
+        counted = count_by_channel(connection)
+    connectors = [_show_connector(service, one) for one in service.tasks.connectors]
+    now, started = now_micros(), service.started
+    lag = max((one.lag(now, started=started) for one in service.sources.all()), default=0.0)
+    shown = {
+        "lag": lag,
+        "unscored": sum(source.unscored for source in service.sources.all()),
+        "free_disk": shutil.disk_usage(service.settings.folder).free,
+        "connectors": connectors,
+        "channels": [
+            {"name": name, "pending": 0, "sent": 0, "dead": 0, **counted.get(name, {})}
+            for name in service.channels()
+        ],
+        "troubles": dict(service.crew.troubles),
+        "settings_error": service.settings_error,
+        "dead_letters": sum(one.get("dead", 0) for one in counted.values()),
+        "write_trouble": service.store.writer.trouble,
+    }
     return {
+        "wrong": _what_is_wrong(shown),
+        **shown,
         "version": __version__,
         "uptime": (now_micros() - service.started) / 1e6,
         "store": {
@@ -40,11 +62,32 @@ def show_health(service: Service) -> dict[str, Any]:
         },
         "counters": dict(service.metrics.counters),
         "rejected": dict(service.metrics.rejected),
-        "connectors": [_show_connector(service, one) for one in service.tasks.connectors],
-        "troubles": dict(service.crew.troubles),
-        "settings_error": service.settings_error,
-        "dead_letters": dead,
     }
+
+
+def _what_is_wrong(shown: dict[str, Any]) -> list[str]:
+    """What an operator should look at, the worst first; nothing when all is well."""
+    said = []
+    if shown["write_trouble"]:
+        said.append(f"the store cannot be written: {shown['write_trouble']}")
+    if shown["free_disk"] < _LITTLE_DISK:
+        said.append(f"only {shown['free_disk'] / 2**20:,.0f} MiB are free on the disk")
+    said += [f"scoring {name} fails: {why}" for name, why in shown["troubles"].items()]
+    if shown["lag"] > _LONG_LAG:
+        said.append(f"{shown['unscored']:,} rows wait, for up to {shown['lag']:,.0f} s")
+    for one in shown["connectors"]:
+        if one["state"] == "failed":
+            said.append(f"the connector {one['name']} has failed: {one['last_error']}")
+        elif one["silent"]:
+            said.append(
+                f"the connector {one['name']} hears nothing of {len(one['silent'])} signals"
+            )
+    for one in shown["channels"]:
+        if one["dead"]:
+            said.append(f"{one['dead']:,} notifications by {one['name']} were given up")
+    if shown["settings_error"]:
+        said.append(f"the changed settings were not taken over: {shown['settings_error']}")
+    return said
 
 
 def _show_connector(service: Service, connector: Connector) -> dict[str, Any]:

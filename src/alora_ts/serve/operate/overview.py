@@ -13,6 +13,7 @@ from alora_ts.serve.service import Service
 from alora_ts.serve.store.incidents import open_incidents
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.rows import recent_scores
+from alora_ts.serve.store.sources import can_roll_back
 from alora_ts.serve.times import from_micros, now_micros
 
 __all__ = ["show_source", "show_sources"]
@@ -69,6 +70,7 @@ def _show(
         "open_incidents": len(shown),
         "worst": max(shown, key=_how_bad, default=None),
         "recent": [row.score for row in last[-recent:]] if recent else [],
+        "can_roll_back": can_roll_back(connection, source.id),
         "trouble": service.crew.troubles.get(source.name),
     }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from alora_ts.serve.operate.metrics import Metrics
@@ -14,7 +16,7 @@ from alora_ts.serve.rows.interface import Receipt, Rejection, Row
 from alora_ts.serve.rows.values import RowError, read_values
 from alora_ts.serve.scoring.source import Source, Sources
 from alora_ts.serve.store.cells import pack_cells
-from alora_ts.serve.store.rows import insert_rows, known_times
+from alora_ts.serve.store.rows import fill_rows, insert_rows, known_rows
 from alora_ts.serve.store.sources import note_late
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import from_micros, now_micros
@@ -30,11 +32,13 @@ class _Batch:
     """Rows of one call on their way into the store."""
 
     source: Source
-    rows: list[tuple[int, int, bytes]] = field(default_factory=list)  # index, time, cells
+    # Index, time, numbers.
+    rows: list[tuple[int, int, NDArray[np.float64]]] = field(default_factory=list)
     rejected: list[tuple[int, str, str]] = field(default_factory=list)  # index, code, message
     duplicates: int = 0
     late: int = 0
-    fresh: list[tuple[int, bytes]] = field(default_factory=list)
+    fresh: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    merged: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
 
 class Ingest:
@@ -110,6 +114,7 @@ class Ingest:
         receipt = Receipt(
             accepted=len(batch.fresh),
             duplicates=batch.duplicates,
+            merged=len(batch.merged),
             late=batch.late,
             rejected=tuple(Rejection(index, why) for index, _, why in sorted(batch.rejected)),
         )
@@ -133,8 +138,8 @@ class Ingest:
                     )
                 if row.time < _EARLIEST:
                     raise RowError("bad-time", "the time lies before 1970")
-                cells = pack_cells(read_values(row.values, places, source.wanted))
-                batch.rows.append((index, row.time, cells))
+                numbers = read_values(row.values, places, source.wanted)
+                batch.rows.append((index, row.time, numbers))
             except RowError as error:
                 batch.rejected.append((index, error.code, str(error)))
         return batch
@@ -142,13 +147,16 @@ class Ingest:
     def _write(self, connection: Connection, batch: _Batch) -> _Batch:
         source = batch.source
         newest = source.newest
-        seen: set[int] = set()
+        seen: dict[int, NDArray[np.float64]] = {}
         if newest is not None:
             old = [time for _, time, _ in batch.rows if time <= newest]
-            seen = known_times(connection, source.id, old)
+            seen = known_rows(connection, source.id, len(source.variables), old)
         limit = int(self._late_limit() * 1e6)
-        for index, time, cells in batch.rows:
-            if time in seen:
+        for index, time, numbers in batch.rows:
+            there = seen.get(time)
+            # Two gateways may each send a part of a row; what is there stays.
+            fills = None if there is None else np.isnan(there) & ~np.isnan(numbers)
+            if fills is not None and not fills.any():
                 batch.duplicates += 1
                 continue
             if newest is not None and time < newest - limit:
@@ -161,14 +169,21 @@ class Ingest:
                     )
                 )
                 continue
-            seen.add(time)
-            batch.fresh.append((time, cells))
+            if there is not None and fills is not None:
+                seen[time] = np.where(fills, numbers, there)
+                (batch.fresh if time in batch.fresh else batch.merged)[time] = seen[time]
+                continue
+            seen[time] = batch.fresh[time] = numbers
             if newest is not None and time < newest:
                 batch.late += 1
+        if batch.merged:
+            fill_rows(connection, source.id, _packed(batch.merged))
+            # Scored again from there, as if the whole row had come late.
+            note_late(connection, source.id, min(batch.merged))
         if not batch.fresh:
             return batch
-        insert_rows(connection, source.id, batch.fresh, now_micros())
-        times = [time for time, _ in batch.fresh]
+        insert_rows(connection, source.id, _packed(batch.fresh), now_micros())
+        times = list(batch.fresh)
         if newest is not None and min(times) < newest:
             note_late(connection, source.id, min(times))
         # At once, because the next rows may come in the same transaction. Should it fail, a time
@@ -178,10 +193,13 @@ class Ingest:
 
     def _written(self, batch: _Batch) -> None:
         """Update memory to match the store; on the writer's thread, after the commit."""
-        if not batch.fresh:
-            return
         source = batch.source
-        times = [time for time, _ in batch.fresh]
+        if not batch.fresh:
+            if batch.merged:
+                source.arrived = now_micros()
+                self._wake(source)
+            return
+        times = list(batch.fresh)
         source.rows += len(times)
         source.unscored += len(times)
         source.arrived = now_micros()
@@ -189,3 +207,7 @@ class Ingest:
         oldest = source.rows_from
         source.rows_from = min(times) if oldest is None else min(oldest, *times)
         self._wake(source)
+
+
+def _packed(rows: Mapping[int, NDArray[np.float64]]) -> list[tuple[int, bytes]]:
+    return [(time, pack_cells(numbers)) for time, numbers in rows.items()]

@@ -56,6 +56,8 @@ class Receipt:
         Rows stored by this call.
     duplicates : int
         Rows that were there already and stayed as they were.
+    merged : int
+        Rows that were there already and got values they had missed.
     late : int
         Rows among the accepted that are older than one stored before.
     rejected : tuple of Rejection
@@ -63,6 +65,7 @@ class Receipt:
 
     accepted: int
     duplicates: int = 0
+    merged: int = 0
     late: int = 0
     rejected: tuple[Rejection, ...] = ()
 

@@ -285,7 +285,7 @@ class Scorer:
                     connection, source.id, len(self._places), start=start, width=source.bucket_us
                 )
             for change in scored.changes:
-                change.record["verdict"] = save_incident(connection, change.record)
+                change.record.update(save_incident(connection, change.record))
                 for kind in self._news(change):
                     post(connection, channels, kind, change.shown(source.name))
             scored_until(connection, source.id, last + 1, late_count)

@@ -81,6 +81,10 @@ class Source:
     scored_at: int = 0
     reload: bool = True
 
+    def lag(self, now: int, *, started: int) -> float:
+        """Seconds since rows were last scored (or the service started), while some wait."""
+        return (now - max(self.scored_at, started)) / 1e6 if self.unscored else 0.0
+
 
 class Sources:
     """The sources by name."""

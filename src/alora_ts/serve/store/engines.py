@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def make_engines(url: URL) -> tuple[Engine, Engine]:
                 f"cannot open the store {url.database}: the folder {folder} does not "
                 "exist; create it first"
             )
+        _make_private(Path(str(url.database)))
         writer = create_engine(url, pool_size=1, max_overflow=0)
         reader = create_engine(url, pool_size=_READERS, max_overflow=0, pool_timeout=30)
         _tune_sqlite(writer, begin="BEGIN IMMEDIATE", query_only=False)
@@ -62,6 +64,15 @@ def make_engines(url: URL) -> tuple[Engine, Engine]:
     writer = create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)
     reader = create_engine(url, pool_size=_READERS, max_overflow=0, pool_pre_ping=True)
     return writer, reader
+
+
+def _make_private(path: Path) -> None:
+    """Let only the owner read the store; SQLite gives its other files the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+    except OSError as error:
+        raise AloraError(f"cannot open the store {path}: {error.strerror}") from error
 
 
 def _tune_sqlite(engine: Engine, *, begin: str, query_only: bool) -> None:

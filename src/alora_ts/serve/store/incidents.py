@@ -22,19 +22,18 @@ __all__ = [
     "open_silences",
     "save_incident",
     "set_verdict",
+    "set_work",
 ]
 
 _NAMED = select(*incidents.c, sources.c.name.label("source")).join(sources)
 
 
-def save_incident(connection: Connection, record: dict[str, Any]) -> str | None:
-    """Keep a new incident or the present state of a known one; returns the verdict on it."""
-    # A verdict is a person's, and may have come while the incident went on.
-    upsert(connection, incidents, [record], keep=("verdict",))
-    verdict: str | None = connection.scalar(
-        select(incidents.c.verdict).where(incidents.c.id == record["id"])
-    )
-    return verdict
+def save_incident(connection: Connection, record: dict[str, Any]) -> dict[str, Any]:
+    """Keep a new incident or the present state of a known one; returns what people said of it."""
+    # That is theirs, and may have come while the incident went on.
+    upsert(connection, incidents, [record], keep=("verdict", "work"))
+    said = select(incidents.c.verdict, incidents.c.work).where(incidents.c.id == record["id"])
+    return connection.execute(said).one()._asdict()
 
 
 def find_incident(connection: Connection, key: str) -> Record | None:
@@ -47,6 +46,7 @@ def list_incidents(
     *,
     source: int | None,
     state: str | None,
+    severity: str | None = None,
     start: int | None,
     end: int | None,
     before: tuple[int, str] | None,
@@ -58,6 +58,8 @@ def list_incidents(
         query = query.where(incidents.c.source_id == source)
     if state is not None:
         query = query.where(incidents.c.state == state)
+    if severity is not None:
+        query = query.where(incidents.c.severity == severity)
     if start is not None:
         query = query.where(or_(incidents.c.end_us >= start, incidents.c.state == "open"))
     if end is not None:
@@ -134,6 +136,11 @@ def count_severities(connection: Connection) -> dict[tuple[str, str, str], int]:
 def set_verdict(connection: Connection, key: str, verdict: str | None) -> None:
     """Keep or take back what a person said of an incident."""
     connection.execute(update(incidents).where(incidents.c.id == key).values(verdict=verdict))
+
+
+def set_work(connection: Connection, key: str, work: dict[str, Any]) -> None:
+    """Keep what people do about an incident."""
+    connection.execute(update(incidents).where(incidents.c.id == key).values(work=work))
 
 
 def judged(connection: Connection, source: int, model: str) -> Sequence[Record]:

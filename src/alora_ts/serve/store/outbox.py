@@ -15,7 +15,15 @@ from alora_ts.serve.store.schema import outbox
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
 
-__all__ = ["StoredOutbox", "count_dead", "count_pending", "dead_letters", "post", "was_told"]
+__all__ = [
+    "StoredOutbox",
+    "count_by_channel",
+    "count_dead",
+    "count_pending",
+    "dead_letters",
+    "post",
+    "was_told",
+]
 
 
 def post(
@@ -70,6 +78,17 @@ def count_pending(connection: Connection) -> int:
 def _count(connection: Connection, state: str) -> int:
     counted = select(func.count()).select_from(outbox).where(outbox.c.state == state)
     return int(connection.scalar(counted) or 0)
+
+
+def count_by_channel(connection: Connection) -> dict[str, dict[str, int]]:
+    """How many notifications of each channel are pending, sent and given up."""
+    found: dict[str, dict[str, int]] = {}
+    query = select(outbox.c.channel, outbox.c.state, func.count())
+    for channel, state, count in connection.execute(
+        query.group_by(outbox.c.channel, outbox.c.state)
+    ):
+        found.setdefault(channel, {})[state] = count
+    return found
 
 
 class StoredOutbox:

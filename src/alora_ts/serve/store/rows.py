@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, and_, func, insert, select
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from alora_ts.serve.store.cells import unpack_cells
 from alora_ts.serve.store.record import Record
@@ -19,9 +19,10 @@ __all__ = [
     "SAME_ROW",
     "RowBlock",
     "count_rows",
+    "fill_rows",
     "first_time",
     "insert_rows",
-    "known_times",
+    "known_rows",
     "last_arrival",
     "newest_time",
     "raw_scores_before",
@@ -58,16 +59,31 @@ class RowBlock:
         return len(self.times)
 
 
-def known_times(connection: Connection, source: int, times: Sequence[int]) -> set[int]:
-    """Which of these times the source has a row for."""
-    known: set[int] = set()
+def known_rows(
+    connection: Connection, source: int, variables: int, times: Sequence[int]
+) -> dict[int, NDArray[np.float64]]:
+    """The rows that the source has for some of these times."""
+    known: dict[int, NDArray[np.float64]] = {}
     for at in range(0, len(times), _ASKED_AT_ONCE):
         asked = times[at : at + _ASKED_AT_ONCE]
-        found = connection.scalars(
-            select(rows.c.time_us).where(rows.c.source_id == source, rows.c.time_us.in_(asked))
-        )
-        known.update(found)
+        found = connection.execute(
+            select(rows.c.time_us, rows.c.cells).where(
+                rows.c.source_id == source, rows.c.time_us.in_(asked)
+            )
+        ).all()
+        values = unpack_cells([row.cells for row in found], variables)
+        known.update(zip((row.time_us for row in found), values, strict=True))
     return known
+
+
+def fill_rows(connection: Connection, source: int, records: Sequence[tuple[int, bytes]]) -> None:
+    """Replace the cells of rows that are there, given as (time, cells)."""
+    change = (
+        update(rows)
+        .where(rows.c.source_id == source, rows.c.time_us == bindparam("at"))
+        .values(cells=bindparam("content"))
+    )
+    connection.execute(change, [{"at": time, "content": cells} for time, cells in records])
 
 
 def insert_rows(

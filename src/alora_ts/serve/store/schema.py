@@ -139,6 +139,8 @@ incidents = Table(
     Column("peak_raw", Float(53), nullable=False),
     Column("severity", Text, nullable=False),
     Column("verdict", Text, nullable=True),
+    # What people did about it: incidents/work.py.
+    Column("work", JSON(none_as_null=True), nullable=True),
     # All else the API shows: diagnosis/fields.py says what.
     Column("detail", JSON, nullable=False),
     Index("incidents_by_time", "start_us", "id"),

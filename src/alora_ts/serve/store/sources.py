@@ -16,6 +16,7 @@ __all__ = [
     "active_model",
     "add_source",
     "all_sources",
+    "can_roll_back",
     "note_late",
     "recalibrated",
     "roll_back",
@@ -121,6 +122,11 @@ def was_activated(connection: Connection, source: int, model: str) -> bool:
         activations.c.source_id == source, activations.c.model_id == model
     )
     return connection.execute(used.limit(1)).first() is not None
+
+
+def can_roll_back(connection: Connection, source: int) -> bool:
+    """Whether there is a model before the active one."""
+    return len(connection.execute(_active(source).limit(2)).all()) == 2
 
 
 def roll_back(connection: Connection, source: int) -> str | None:

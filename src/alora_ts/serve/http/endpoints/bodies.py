@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -32,10 +33,19 @@ def read_row(item: Any) -> Row | RowError:
     if not isinstance(item, dict) or "time" not in item or "values" not in item:
         return RowError("not-a-row", "a row is an object with time and values")
     try:
-        time = to_micros(item["time"])
+        time = _read_time(item["time"])
     except (DataError, OverflowError) as error:
         return RowError("bad-time", str(error))
     return Row(time, item["values"])
+
+
+def _read_time(given: Any) -> int:
+    """ISO 8601, or a number of seconds since 1970, as connectors take it."""
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        if not math.isfinite(given):
+            raise DataError("a time that is a number must be seconds since 1970")
+        return round(given * 1e6)
+    return to_micros(given)
 
 
 def read_rows(body: bytes) -> list[Row | RowError]:

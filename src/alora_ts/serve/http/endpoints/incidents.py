@@ -6,7 +6,7 @@ import dataclasses
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, Field, create_model
 
 from alora_ts.diagnosis.fields import facts
 from alora_ts.serve.http.describe import show_incident
@@ -24,6 +24,7 @@ from alora_ts.serve.incidents.feedback import find, judge
 from alora_ts.serve.incidents.implied import implied_lines
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
+from alora_ts.serve.incidents.work import work_on
 from alora_ts.serve.store.incidents import list_incidents
 from alora_ts.serve.times import to_micros
 
@@ -49,6 +50,22 @@ class OriginAnswer(BaseModel):
     certainty: float
 
 
+class NoteAnswer(BaseModel):
+    """What somebody wrote, and when."""
+
+    by: str
+    at: str
+    text: str
+
+
+class WorkAnswer(BaseModel):
+    """What people do about an incident."""
+
+    acknowledged: dict[str, str] | None
+    assignee: str | None
+    notes: list[NoteAnswer]
+
+
 class _IncidentAnswer(BaseModel):
     """An incident; ``end`` is null while it is open."""
 
@@ -64,6 +81,7 @@ class _IncidentAnswer(BaseModel):
     severity: str
     model_id: str | None
     verdict: str | None
+    work: WorkAnswer
 
 
 _PARTS: dict[str, Any] = {"culprits": list[CulpritAnswer], "origin": OriginAnswer | None}
@@ -89,6 +107,17 @@ class VerdictBody(Named):
     verdict: Literal["normal", "real"]
 
 
+Line = Annotated[str, Field(max_length=100, pattern=r"^[^\x00-\x1f]*$")]
+
+
+class WorkBody(Named):
+    """What a person does about an incident; what is left out stays as it is."""
+
+    acknowledged: bool | None = None
+    assignee: Line | None = Field(None, description="Empty for nobody.")
+    note: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] | None = None
+
+
 class FeedbackAnswer(BaseModel):
     """The incident, and the alarm level of its source as it follows from all verdicts."""
 
@@ -103,6 +132,7 @@ def get_incidents(
     service: ServiceHere,
     source: Annotated[str | None, Query(max_length=200)] = None,
     state: Literal["open", "closed"] | None = None,
+    severity: Literal["low", "medium", "high"] | None = None,
     start: StartQuery = None,
     end: EndQuery = None,
     limit: LimitQuery = 100,
@@ -114,6 +144,7 @@ def get_incidents(
             connection,
             source=None if source is None else service.sources.get(source).id,
             state=state,
+            severity=severity,
             start=None if start is None else to_micros(start),
             end=None if end is None else to_micros(end),
             before=read_cursor(cursor),
@@ -143,7 +174,20 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
             origin=shown["origin"],
         )
     told = [dataclasses.asdict(fact) for fact in facts(shown)]
-    return {**shown, "facts": told, "graph": graph}
+    runbooks = service.settings.runbooks
+    runbook = runbooks.get(record["source"], runbooks.get("*"))
+    return {
+        **shown,
+        "facts": told,
+        "graph": graph,
+        "runbook": None if runbook is None else str(runbook),
+    }
+
+
+@router.post("/incidents/{incident}/work", response_model=IncidentAnswer, summary="Work on it")
+def work_on_incident(incident: str, body: WorkBody, service: ServiceHere) -> dict[str, Any]:
+    """Acknowledge an incident, assign it, add a note. Who did it is kept."""
+    return work_on(service, incident, body.model_dump(exclude_none=True))
 
 
 @router.get("/incidents/{incident}/expected", summary="What culprits would have been")

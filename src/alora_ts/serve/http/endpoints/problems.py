@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DataError as SqlDataError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
@@ -79,6 +80,11 @@ def add_handlers(app: FastAPI) -> None:
             {"retry-after": _RETRY_AFTER},
         )
 
+    async def unstorable(_: Request, __: Exception) -> Response:
+        # PostgreSQL's texts hold no NUL, and its numbers end.
+        return problem(422, "a text or number in the request cannot be stored", "leave out NUL")
+
+    app.add_exception_handler(SqlDataError, unstorable)
     app.add_exception_handler(StoreLostError, storage)
     app.add_exception_handler(AloraError, ours)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from alora_ts.serve.http.endpoints.bodies import ndjson_rows, read_rows
 from alora_ts.serve.http.endpoints.common import PROBLEMS, ServiceHere
+from alora_ts.serve.http.endpoints.problems import problem
 from alora_ts.serve.rows.interface import Receipt
+from alora_ts.serve.service import Service
 
 __all__ = ["router"]
 
@@ -21,7 +23,9 @@ router = APIRouter(tags=["rows"], responses=PROBLEMS)
 class RowBody(BaseModel):
     """The values at one time."""
 
-    time: str = Field(description="ISO 8601; UTC unless it says otherwise.")
+    time: str | float = Field(
+        description="ISO 8601, UTC unless it says otherwise; or seconds since 1970."
+    )
     values: dict[str, float | None] = Field(description="By variable; null is missing.")
 
 
@@ -37,6 +41,7 @@ class ReceiptAnswer(BaseModel):
 
     accepted: int
     duplicates: int
+    merged: int
     late: int
     rejected: list[RejectionAnswer]
 
@@ -74,11 +79,20 @@ _BODY: dict[str, Any] = {
     openapi_extra=_BODY,
     summary="Send rows",
 )
-async def send_rows(source: str, request: Request, service: ServiceHere) -> Receipt:
+async def send_rows(source: str, request: Request, service: ServiceHere) -> Receipt | Response:
     """Store rows, or one row alone. Sending one again is harmless: it counts as a duplicate.
 
-    The answer comes when the rows are on the disk; scoring follows by itself.
+    The answer comes when the rows are on the disk; scoring follows by itself. A row whose time is
+    there already fills what that row is missing. Where every row is refused, the answer is 422.
     """
+    receipt = await _take(source, request, service)
+    if receipt.rejected and not (receipt.accepted or receipt.duplicates or receipt.merged):
+        first, others = receipt.rejected[0].reason, len(receipt.rejected) - 1
+        return problem(422, first, f"{others} more were refused as well" if others else "")
+    return receipt
+
+
+async def _take(source: str, request: Request, service: Service) -> Receipt:
     service.sources.get(source)
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if kind == "application/json":
@@ -99,6 +113,7 @@ def _together(receipts: list[tuple[int, Receipt]]) -> Receipt:
     return Receipt(
         accepted=sum(receipt.accepted for _, receipt in receipts),
         duplicates=sum(receipt.duplicates for _, receipt in receipts),
+        merged=sum(receipt.merged for _, receipt in receipts),
         late=sum(receipt.late for _, receipt in receipts),
         rejected=tuple(
             type(one)(offset + one.index, one.reason)

@@ -49,6 +49,7 @@ class SourceAnswer(BaseModel):
     open_incidents: int
     worst: IncidentAnswer | None  # type: ignore[valid-type]
     recent: list[float]
+    can_roll_back: bool
     trouble: str | None
 
 

@@ -27,6 +27,8 @@ export function incidentList(items, { withSource = true } = {}) {
     h("a", { href: `#/incidents/${encodeURIComponent(incident.id)}`, class: incident.state },
       h("span", { class: "what" }, h("b", {}, blame(incident)), grade(incident),
         incident.state === "open" ? h("span", { class: "grade open" }, "open") : null,
+        incident.state === "open" && incident.work?.acknowledged ? h("span", { class: "grade" }, "acknowledged") : null,
+        incident.work?.assignee ? h("span", { class: "grade" }, incident.work.assignee) : null,
         incident.verdict ? h("span", { class: "grade" }, VERDICTS[incident.verdict]) : null),
       h("span", { class: "peak" }, incident.kind === "silence" ? "" : times(incident.peak)),
       h("span", { class: "soft" }, withSource ? `${incident.source} · ` : "", when(parse(incident.start)),

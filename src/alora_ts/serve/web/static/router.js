@@ -14,9 +14,12 @@ export function read(hash) {
   const query = new URLSearchParams(search);
   for (const { match, names, page } of routes) {
     const found = match.exec(path || "/");
-    if (found) {
+    if (!found) continue;
+    try {
       const params = Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(found[at + 1])]));
       return { page, params, query };
+    } catch {
+      return null; // a % that stands for nothing
     }
   }
   return null;

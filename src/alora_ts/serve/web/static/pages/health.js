@@ -35,11 +35,14 @@ function page(found) {
   const refused = Object.values(found.rejected ?? {}).reduce((sum, count) => sum + count, 0);
   const tile = (name, value, hot) => h("div", {}, h("dt", {}, name), h("dd", { class: hot ? "hot-word" : "" }, value));
   return [
+    verdict(found.wrong),
     h("section", { class: "card", "aria-label": "Summary" }, h("dl", { class: "tiles" },
-      tile("Version", found.version), tile("Running for", span(1000 * found.uptime)), tile("Waiting to be written", whole(found.queues.writes)),
+      tile("Version", found.version), tile("Running for", span(1000 * found.uptime)),
+      tile("Scoring lag", found.unscored ? span(1000 * found.lag) : "none", found.lag > 60), tile("Rows that wait", whole(found.unscored)),
+      tile("Free disk", bytes(found.free_disk), found.free_disk < 2 ** 30), tile("Waiting to be written", whole(found.queues.writes)),
       tile("Rejected rows", whole(refused), refused > 0), tile("Undelivered messages", whole(dead), dead > 0))),
-    troubles(found),
     card("Connectors", null, connectors(found.connectors)),
+    card("Notifications", null, channels(found.channels)),
     h("div", { class: "two cards" },
       card("Queues", "What waits, and who listens to live updates.", counts(named(found.queues), "No queue.")),
       card("Rejections", "Rows or messages that were refused, by reason.", counts(found.rejected, "Nothing was refused.")),
@@ -48,10 +51,19 @@ function page(found) {
   ];
 }
 
-function troubles({ troubles: found = {}, settings_error: settings }) {
-  const lines = Object.entries(found).map(([source, text]) => `Scoring ${source} fails and is tried again: ${text}`);
-  if (settings) lines.push(`The changed settings were not taken over: ${settings}`);
-  return lines.length ? h("section", { class: "card", "aria-label": "Troubles" }, lines.map((text) => h("p", { class: "failed", role: "alert" }, text))) : null;
+/** One answer to "is it well?", and what is not. */
+function verdict(wrong) {
+  if (!wrong.length) return h("section", { class: "card verdict", "aria-label": "Verdict" }, h("p", { class: "lead" }, h("span", { class: "badge", data: { state: "ok" } }, "● ok"), " All is well."));
+  const lead = wrong.length === 1 ? "One thing needs attention." : `${wrong.length} things need attention.`;
+  return h("section", { class: "card verdict", "aria-label": "Verdict" }, h("p", { class: "lead" }, h("span", { class: "badge", data: { state: "alarm" } }, "▲ attention"), ` ${lead}`),
+    wrong.map((text) => h("p", { class: "failed", role: "alert" }, text[0].toUpperCase() + text.slice(1), ".")));
+}
+
+function channels(list) {
+  if (!list.length) return empty("Nobody is notified.", "Channels are set up under [notify].");
+  return h("ul", { class: "culprits" }, list.map(({ name, pending, sent, dead }) => h("li", {},
+    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead ? "alarm" : "ok" } }, dead ? `▲ ${dead} given up` : "● ok")),
+    h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way`))));
 }
 
 function connectors(list) {

@@ -40,7 +40,7 @@ function page(found, signal) {
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
     h("p", { class: "story lead" }, story(found)), found.facts.map(fact),
-    silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
+    work(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
       found.connector ? `The connector ${found.connector} noticed. ` : null, "It ends by itself when values come. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
@@ -85,6 +85,32 @@ function spread(graph) {
   if (!graph.edges.length) return empty("No tie between the culprits is strong enough to draw.");
   return [flow(graph), h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "moves along"),
     h("li", {}, h("i", { class: "hot-ink" }), "moves against"))];
+}
+
+/** Who looks after it, what they wrote, and where it says what to do. */
+function work(found, signal) {
+  const place = h("div", { class: "work" });
+  const say = (body, said) => attempt(() => api(`/incidents/${enc(found.id)}/work`, { method: "POST", body, signal }), said)
+    .then((done) => { if (done) show(done.work); });
+  const show = ({ acknowledged, assignee, notes }) => {
+    const who = h("input", { type: "text", id: "assignee", maxlength: 100, value: assignee ?? "", placeholder: "nobody" });
+    const text = h("input", { type: "text", id: "note", maxlength: 2000, placeholder: "what was seen or done" });
+    place.replaceChildren(...[
+      h("div", { class: "tools", role: "group", "aria-label": "Work on it" },
+        acknowledged ? [h("span", {}, `Acknowledged by ${acknowledged.by}, `, when(parse(acknowledged.at))),
+          button("Not any more", () => say({ acknowledged: false }, "No longer acknowledged."))]
+          : button("Acknowledge", () => say({ acknowledged: true }, "Acknowledged."), { class: "primary" }),
+        found.runbook ? h("a", { href: found.runbook, rel: "noreferrer", target: "_blank" }, "Runbook") : null),
+      h("div", { class: "tools" }, h("label", { for: "assignee" }, "Assigned to"), who,
+        button("Assign", () => say({ assignee: who.value.trim() }, "Assigned.")),
+        h("label", { for: "note" }, "Note"), text,
+        button("Add", () => (text.value.trim() ? say({ note: text.value.trim() }, "The note is kept.") : text.focus()))),
+      notes.length ? h("ul", { class: "plain notes" }, notes.map((one) => h("li", {}, one.text, " ",
+        h("span", { class: "soft" }, `${one.by}, `, when(parse(one.at)))))) : null,
+    ].filter(Boolean));
+  };
+  show(found.work);
+  return place;
 }
 
 function feedback(found, signal) {

@@ -16,21 +16,24 @@ export const incidents = {
     const which = h("select", { id: "which" }, h("option", { value: "" }, "open and closed"),
       h("option", { value: "open" }, "open"), h("option", { value: "closed" }, "closed"));
     which.value = query.get("state") ?? "";
+    const grade = h("select", { id: "grade" }, h("option", { value: "" }, "any"),
+      ["high", "medium", "low"].map((value) => h("option", { value }, value)));
+    grade.value = query.get("severity") ?? "";
     const wanted = query.get("source");
     // The address may name a source before the list of sources has come.
     if (wanted) { where.append(h("option", { value: wanted }, wanted)); where.value = wanted; }
-    const filter = () => ({ source: where.value, state: which.value });
+    const filter = () => ({ source: where.value, state: which.value, severity: grade.value });
     const refresh = fill(list, async () => {
       const found = await api("/incidents", { signal, query: { ...filter(), limit: PAGE } });
       if (!found.items.length) {
-        return empty(filter().source || filter().state ? "No incident matches." : "No incident so far.",
+        return empty(Object.values(filter()).some(Boolean) ? "No incident matches." : "No incident so far.",
           "An incident opens when the score passes 1, or when a signal stops coming.");
       }
       return pages(found, filter(), signal);
     }, { signal });
-    for (const chooser of [where, which]) {
+    for (const chooser of [where, which, grade]) {
       chooser.addEventListener("change", () => {
-        remember({ source: where.value || null, state: which.value || null });
+        remember({ source: where.value || null, state: which.value || null, severity: grade.value || null });
         refresh();
       });
     }
@@ -42,7 +45,7 @@ export const incidents = {
       }
     }).catch(() => {});
     root.append(h("h1", {}, "Incidents"), h("section", { class: "card", "aria-label": "Incidents" },
-      h("div", { class: "tools" }, h("label", { for: "where" }, "Source"), where, h("label", { for: "which" }, "State"), which), list));
+      h("div", { class: "tools" }, h("label", { for: "where" }, "Source"), where, h("label", { for: "which" }, "State"), which, h("label", { for: "grade" }, "Severity"), grade), list));
   },
 };
 

@@ -49,12 +49,12 @@ function uses(id, sources, signal, refresh) {
   if (!sources.length) return empty("There is no source to use it for.");
   const call = (source, path, body, said) => attempt(() => api(`/sources/${enc(source)}/${path}`, { method: "POST", body, signal }), said)
     .then((done) => { if (done) refresh(); });
-  return h("ul", { class: "uses" }, sources.map(({ name, model_id }) => {
+  return h("ul", { class: "uses" }, sources.map(({ name, model_id, can_roll_back: before }) => {
     const active = model_id === id;
     return h("li", {}, h("a", { href: `#/sources/${enc(name)}` }, h("b", {}, name)),
       active ? h("span", { class: "grade open" }, "active")
         : button("Activate", () => call(name, "activate", { model_id: id }, `The model now watches ${name}.`), { "aria-label": `Activate for ${name}` }),
-      active ? button("Roll back", () => call(name, "rollback", undefined, `${name} is back at its model before.`), { "aria-label": `Roll ${name} back to its model before` }) : null);
+      active && before ? button("Roll back", () => call(name, "rollback", undefined, `${name} is back at its model before.`), { "aria-label": `Roll ${name} back to its model before` }) : null);
   }));
 }
 

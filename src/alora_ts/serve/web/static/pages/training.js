@@ -17,11 +17,19 @@ function form(sources, signal, started) {
   const source = h("select", { id: "fit-source" }, filled.map(({ name }) => h("option", { value: name }, name)));
   const start = h("input", { type: "datetime-local", id: "fit-start" }), end = h("input", { type: "datetime-local", id: "fit-end" });
   const name = h("input", { type: "text", id: "fit-name", placeholder: "chosen for you" });
-  const suggest = () => {
-    const { first_time: first, last_time: last } = filled.find((one) => one.name === source.value);
-    const to = parse(last) + 60000;
-    end.value = toInput(to);
-    start.value = toInput(first ? parse(first) : to - 7 * 86400000);
+  const note = h("p", { class: "soft", role: "status" });
+  const suggest = async () => {
+    const { name: asked, first_time: first, last_time: last } = filled.find((one) => one.name === source.value);
+    const [from, to] = [parse(first), parse(last) + 60000];
+    const show = ([low, high]) => { start.value = toInput(low); end.value = toInput(high); };
+    show([from, to]);
+    note.textContent = "";
+    const { items } = await api("/incidents", { signal, query: { source: asked, limit: 1000 } });
+    if (asked !== source.value || !items.length) return;
+    const faults = items.filter(({ kind, verdict }) => kind !== "silence" && verdict !== "normal");
+    if (!faults.length) return;
+    show(longest(from, to, faults.map((one) => [parse(one.start), parse(one.end) ?? to])));
+    note.textContent = "The longest time without an incident is suggested.";
   };
   source.addEventListener("change", suggest);
   suggest();
@@ -33,5 +41,15 @@ function form(sources, signal, started) {
     started();
   }, { class: "primary" });
   const field = (label, input) => h("span", { class: "field" }, h("label", { for: input.id }, label), input);
-  return h("div", { class: "tools form" }, field("Source", source), field(`From (${zone()})`, start), field("To", end), field("Name", name), go);
+  return h("div", { class: "tools form" }, field("Source", source), field(`From (${zone()})`, start), field("To", end), field("Name", name), go, note);
+}
+
+/** The longest stretch that touches none of the others. */
+export function longest(from, to, others) {
+  let at = from, best = [from, from];
+  for (const [low, high] of [...others.sort((a, b) => a[0] - b[0]), [to, to]]) {
+    if (low - at > best[1] - best[0]) best = [at, low];
+    at = Math.max(at, high + 1);
+  }
+  return best;
 }

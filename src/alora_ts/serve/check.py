@@ -1,0 +1,57 @@
+"""Whether a service could start with some settings, without starting it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import inspect
+
+from alora_ts.errors import AloraError, nearest
+from alora_ts.serve.models.cache import read_model
+from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.engines import make_engines, store_url
+from alora_ts.serve.store.sources import all_sources
+
+__all__ = ["check_settings"]
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise where a model cannot be used or a connector feeds a source that does not exist.
+
+    Sources are those with a model in the settings and those that the store knows.
+    """
+    for name, path in settings.models.items():
+        try:
+            read_model(path.read_bytes())
+        except OSError as error:
+            raise AloraError(f"the model of {name!r}, {path}, {error.strerror}") from error
+        except AloraError as error:
+            raise AloraError(str(error).replace("the file", str(path))) from error
+    known = {*settings.models, *_stored(settings)}
+    connect, notify = settings.connect, settings.notify
+    asked = [
+        (one.name, one.source)
+        for one in (*connect.mqtt, *connect.prometheus, *connect.directory, *connect.stdin)
+    ] + [(one.name, source) for one in notify.channels() for source in one.sources]
+    for section, source in asked:
+        if source not in known:
+            raise AloraError(
+                f"{section!r} names the source {source!r}, which has no model"
+                f"{nearest(source, known)}; add it to [models]"
+            )
+
+
+def _stored(settings: Settings) -> list[str]:
+    """The sources of the store, if there is one already."""
+    url = store_url(settings.address)
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        return []
+    writer, reader = make_engines(url)
+    try:
+        with reader.connect() as connection:
+            if not inspect(connection).has_table("sources"):
+                return []
+            return [record.name for record in all_sources(connection)]
+    finally:
+        writer.dispose()
+        reader.dispose()
