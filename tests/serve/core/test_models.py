@@ -248,6 +248,18 @@ def test_drift_names_what_moved(here: Plant) -> None:
     assert "fit" not in found["advice"]
 
 
+def test_a_cycle_is_no_drift(here: Plant) -> None:
+    here.service.settings = here.service.settings.model_copy(update={"drift_rows": 200})
+    turn = 2 * np.pi * np.arange(1000) / 500
+    load = 10 * np.sin(turn)
+    table = np.column_stack([load, 2 * load, -load, 5 * np.cos(turn)])
+    here.send(plant.rows(table + 0.1 * np.random.default_rng(0).normal(size=table.shape)))
+    here.settle()
+    found = here.client.get(f"{API}/sources/plant/drift").json()
+    # 200 rows are less than half a turn: its beginning against its end would look like drift.
+    assert {one["level"] for one in found["inputs"]} == {"ok"}
+
+
 def test_drift_of_constant_and_silent_variables() -> None:
     table = np.column_stack([np.ones(300), np.full(300, np.nan)])
     shown = show_drift(

@@ -8,26 +8,29 @@ from alora_ts.serve.models.drift import show_drift
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.incidents import open_incidents
-from alora_ts.serve.store.recent import count_since, scored_rows
+from alora_ts.serve.store.recent import rows_since, sampled_rows
 from alora_ts.serve.store.sources import active_model
 from alora_ts.serve.times import from_micros
 
 __all__ = ["FEWEST", "report_drift"]
 
 FEWEST = 200
+_LONGEST = 7 * 86_400 * 1_000_000  # a week has every kind of day
 
 
 def report_drift(service: Service, source: Source) -> dict[str, Any]:
     """Compare the newest rows with the first that the active model saw.
 
-    Half of its rows go to each side, at most ``drift_rows``; with fewer than 200 on a side there
-    is nothing to say yet.
+    Half of its time goes to each side, at most a week, from which ``drift_rows`` are taken in
+    pieces spread evenly: neighbouring rows alone would show one hour of a daily cycle against
+    another. With fewer than 200 on a side there is nothing to say yet.
     """
     fitted = service.models.get(source.model_id).model_
     with service.store.reading() as connection:
         active = active_model(connection, source.id)
         arrived = 0 if active is None else active.at_us
-        rows = min(service.settings.drift_rows, count_since(connection, source.id, arrived) // 2)
+        count, start, end = rows_since(connection, source.id, arrived)
+        rows = min(service.settings.drift_rows, count // 2)
         if rows < FEWEST:
             return {
                 "inputs": [],
@@ -36,16 +39,18 @@ def report_drift(service: Service, source: Source) -> dict[str, Any]:
                 "rows": rows,
                 "advice": f"too few rows under the active model: {2 * FEWEST} are needed",
             }
+        reach = min((end + 1 - start) // 2, _LONGEST)
         first, last = (
-            scored_rows(
+            sampled_rows(
                 connection,
                 source.id,
                 len(source.variables),
                 arrived=arrived,
+                start=since,
+                end=since + reach,
                 limit=rows,
-                newest=newest,
             )
-            for newest in (False, True)
+            for since in (start, end + 1 - reach)
         )
         incidents = open_incidents(connection, source.id)
     columns = [source.variables.index(name) for name in source.wanted]

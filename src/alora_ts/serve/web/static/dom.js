@@ -37,6 +37,9 @@ export function button(text, work, props = {}) {
   return element;
 }
 
+/** A label and what it names, on one line. */
+export const pair = (text, input) => h("span", { class: "label-pair" }, h("label", { for: input.id }, text), input);
+
 /** A card with a heading, an optional note below it, and a body. */
 export function card(title, note, ...body) {
   return h("section", { class: "card", "aria-label": title },

@@ -22,6 +22,13 @@ export function when(ms) {
   return h("time", { datetime: iso(ms), title: utc(ms) }, stamp(ms));
 }
 
+/** Since when something lasts: the hour alone where it is of today. */
+export function since(ms) {
+  const place = when(ms);
+  if (Number.isFinite(ms) && new Date(ms).toDateString() === new Date().toDateString()) place.textContent = stamp(ms).slice(11, 16);
+  return place;
+}
+
 /** A length of time in its two largest units. */
 export function span(ms) {
   if (!Number.isFinite(ms)) return "–";

@@ -4,7 +4,7 @@ import { number, percent } from "../numbers.js";
 import { arrowHead } from "./arrow.js";
 import { cut } from "./matrix.js";
 
-const WIDTH = 400, ROW = 52, BOX = 158, TALL = 40;
+const WIDTH = 400, ROW = 52, BOX = 158, TALL = 40, ASIDE = 44;
 
 /** Column of each signal: 0 for origins, else its distance from one, at most 2. */
 function columns({ nodes, edges }) {
@@ -42,17 +42,18 @@ export function flow(graph) {
       s("text", { x: x + 12, y: y + 33, "font-size": 11.5 },
         `${role === "origin" ? "origin" : "affected"}${Number.isFinite(share) ? ` · ${percent(share)}` : ""}`));
   });
+  const beside = [0, 1].map((at) => graph.edges.some(({ from, to }) => place.get(from)?.column === at && place.get(to)?.column === at) ? ASIDE : 0);
   const said = graph.nodes.map(({ variable, role }) => `${variable} (${role})`).join(", ");
-  return s("svg", { class: "net flow", role: "img", viewBox: `0 0 ${WIDTH} ${height}`, "aria-label": `Spread of the incident: ${said}` },
+  return s("svg", { class: "net flow", role: "img", viewBox: `${-beside[0]} 0 ${WIDTH + beside[0] + beside[1]} ${height}`, "aria-label": `Spread of the incident: ${said}` },
     arrowHead("flow-tip"), lines, boxes);
 }
 
 function way(a, b) {
   const y0 = a.y + TALL / 2, y1 = b.y + TALL / 2;
   if (a.column === b.column) {
-    // Within a column the line leaves and enters on the inner side.
-    const inner = a.column ? a.x : a.x + BOX, out = a.column ? -46 : 46, end = a.column ? inner - 2 : inner + 2;
-    return `M${inner} ${y0}C${inner + out} ${y0} ${end + out} ${y1} ${end} ${y1}`;
+    // Within a column the line keeps to the outer side, where no other crosses it.
+    const outer = a.column ? a.x + BOX : a.x, out = (a.column ? 1 : -1) * ASIDE, end = outer + Math.sign(out) * 3;
+    return `M${outer} ${y0}C${outer + out} ${y0} ${end + out} ${y1} ${end} ${y1}`;
   }
   const x0 = a.column ? a.x : a.x + BOX, x1 = b.column ? b.x - 3 : b.x + BOX + 3, bend = (x1 - x0) / 2;
   return `M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}`;

@@ -1,6 +1,6 @@
 // One incident: who is to blame, each culprit against what was expected, how it spread, feedback.
 import { api, enc } from "../api.js";
-import { button, card, h } from "../dom.js";
+import { button, card, h, pair } from "../dom.js";
 import { flow } from "../drawings/flow.js";
 import { live } from "../events.js";
 import { blame, grade, lasted } from "../incidents.js";
@@ -101,9 +101,9 @@ function work(found, signal) {
           button("Not any more", () => say({ acknowledged: false }, "No longer acknowledged."))]
           : button("Acknowledge", () => say({ acknowledged: true }, "Acknowledged."), { class: "primary" }),
         found.runbook ? h("a", { href: found.runbook, rel: "noreferrer", target: "_blank" }, "Runbook") : null),
-      h("div", { class: "tools" }, h("label", { for: "assignee" }, "Assigned to"), who,
+      h("div", { class: "tools" }, pair("Assigned to", who),
         button("Assign", () => say({ assignee: who.value.trim() }, "Assigned.")),
-        h("label", { for: "note" }, "Note"), text,
+        pair("Note", text),
         button("Add", () => (text.value.trim() ? say({ note: text.value.trim() }, "The note is kept.") : text.focus()))),
       notes.length ? h("ul", { class: "plain notes" }, notes.map((one) => h("li", {}, one.text, " ",
         h("span", { class: "soft" }, `${one.by}, `, when(parse(one.at)))))) : null,

@@ -1,6 +1,6 @@
 // All incidents, newest first.
 import { api } from "../api.js";
-import { button, h } from "../dom.js";
+import { button, h, pair } from "../dom.js";
 import { live } from "../events.js";
 import { incidentList } from "../incidents.js";
 import { remember } from "../router.js";
@@ -45,7 +45,7 @@ export const incidents = {
       }
     }).catch(() => {});
     root.append(h("h1", {}, "Incidents"), h("section", { class: "card", "aria-label": "Incidents" },
-      h("div", { class: "tools" }, h("label", { for: "where" }, "Source"), where, h("label", { for: "which" }, "State"), which, h("label", { for: "grade" }, "Severity"), grade), list));
+      h("div", { class: "tools" }, pair("Source", where), pair("State", which), pair("Severity", grade)), list));
   },
 };
 

@@ -1,6 +1,6 @@
 // Every source at a glance, the worst first: what, since when, which signal, how bad.
 import { api, enc } from "../api.js";
-import { card, h } from "../dom.js";
+import { card, h, pair } from "../dom.js";
 import { sparkline } from "../drawings/sparkline.js";
 import { live } from "../events.js";
 import { blame, incidentList } from "../incidents.js";
@@ -8,7 +8,7 @@ import { times, whole } from "../numbers.js";
 import { remember } from "../router.js";
 import { empty, fill } from "../states.js";
 import { stateBadges } from "../sources.js";
-import { parse, when } from "../times.js";
+import { parse, since, when } from "../times.js";
 
 // Scores in a tile's little line, and how long news are gathered before the list is asked for again.
 const POINTS = 100, GATHER = 500;
@@ -25,8 +25,7 @@ export const overview = {
       Object.entries(STATES).map(([value, text]) => h("option", { value }, text)));
     search.value = query.get("search") ?? "";
     which.value = query.get("state") ?? "";
-    const tools = h("div", { class: "tools", hidden: true }, h("label", { for: "search" }, "Find"), search,
-      h("label", { for: "which" }, "State"), which);
+    const tools = h("div", { class: "tools", hidden: true }, pair("Find", search), pair("State", which));
     root.append(h("h1", {}, "Overview"), tools, tiles, card("Latest incidents", null, list,
       h("p", {}, h("a", { href: "#/incidents" }, "All incidents"))));
     const filter = () => {
@@ -91,9 +90,9 @@ const line = ({ recent, last_time: last }) => (recent.length
 function wrong({ worst, open_incidents: count }) {
   if (!worst) return h("span", { class: "soft" }, "no open incident");
   const more = count > 1 ? h("span", { class: "soft" }, ` and ${count - 1} more`) : null;
-  const since = h("span", {}, ", since ", when(parse(worst.start)));
-  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", since, more];
-  return [h("b", { class: "hot-word" }, blame(worst)), since, ", ", h("b", { class: "height" }, times(worst.peak)), more];
+  const began = h("span", {}, ", since ", since(parse(worst.start)));
+  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more];
+  return [h("b", { class: "hot-word" }, blame(worst)), began, ", ", h("b", { class: "height" }, times(worst.peak)), more];
 }
 
 async function latest(signal) {
