@@ -24,6 +24,8 @@ export const incident = {
     live.addEventListener("incident", ({ detail }) => {
       const { id: changed, state } = detail;
       // An open incident may change with every row; nobody can read that fast.
+      // Nor write: what is being typed stays.
+      if (body.querySelector("#note")?.value || document.activeElement?.matches("input")) return;
       if (String(changed) !== id || (state === "open" && Date.now() - drawn < CALM)) return;
       drawn = Date.now();
       refresh();
@@ -91,24 +93,27 @@ function spread(graph) {
 function work(found, signal) {
   const place = h("div", { class: "work" });
   const say = (body, said) => attempt(() => api(`/incidents/${enc(found.id)}/work`, { method: "POST", body, signal }), said)
-    .then((done) => { if (done) show(done.work); });
-  const show = ({ acknowledged, assignee, notes }) => {
-    const who = h("input", { type: "text", id: "assignee", maxlength: 100, value: assignee ?? "", placeholder: "nobody" });
-    const text = h("input", { type: "text", id: "note", maxlength: 2000, placeholder: "what was seen or done" });
-    place.replaceChildren(...[
-      h("div", { class: "tools", role: "group", "aria-label": "Work on it" },
-        acknowledged ? [h("span", {}, `Acknowledged by ${acknowledged.by}, `, when(parse(acknowledged.at))),
-          button("Not any more", () => say({ acknowledged: false }, "No longer acknowledged."))]
+    .then((done) => { if (done) show(done.work); return done; });
+  // Made once: what somebody types must outlive the answers.
+  const who = h("input", { type: "text", id: "assignee", maxlength: 100, value: found.work.assignee ?? "", placeholder: "nobody" });
+  const text = h("input", { type: "text", id: "note", maxlength: 2000, placeholder: "what was seen or done" });
+  const state = h("div", { class: "tools", role: "group", "aria-label": "Work on it" }), written = h("ul", { class: "plain notes" });
+  const show = ({ acknowledged, notes }) => {
+    state.replaceChildren(...[
+      acknowledged ? h("span", {}, `Acknowledged by ${acknowledged.by}, `, when(parse(acknowledged.at))) : null,
+      acknowledged ? button("Not any more", () => say({ acknowledged: false }, "No longer acknowledged."))
           : button("Acknowledge", () => say({ acknowledged: true }, "Acknowledged."), { class: "primary" }),
-        found.runbook ? h("a", { href: found.runbook, rel: "noreferrer", target: "_blank" }, "Runbook") : null),
-      h("div", { class: "tools" }, pair("Assigned to", who),
-        button("Assign", () => say({ assignee: who.value.trim() }, "Assigned.")),
-        pair("Note", text),
-        button("Add", () => (text.value.trim() ? say({ note: text.value.trim() }, "The note is kept.") : text.focus()))),
-      notes.length ? h("ul", { class: "plain notes" }, notes.map((one) => h("li", {}, one.text, " ",
-        h("span", { class: "soft" }, `${one.by}, `, when(parse(one.at)))))) : null,
+      found.runbook ? h("a", { href: found.runbook, rel: "noreferrer", target: "_blank" }, "Runbook") : null,
     ].filter(Boolean));
+    written.replaceChildren(...notes.map((one) => h("li", {}, one.text, " ", h("span", { class: "soft" }, `${one.by}, `, when(parse(one.at))))));
   };
+  const add = async () => {
+    const note = text.value.trim();
+    if (!note) { text.focus(); return; }
+    if (await say({ note }, "The note is kept.")) text.value = "";
+  };
+  place.append(state, h("div", { class: "tools" }, pair("Assigned to", who), button("Assign", () => say({ assignee: who.value.trim() }, "Assigned.")),
+    pair("Note", text), button("Add", add)), written);
   show(found.work);
   return place;
 }
