@@ -20,7 +20,6 @@ from alora_ts.diagnosis.fields import Fact, describe, facts, incidents_frame, pl
 from alora_ts.diagnosis.incident import Incident, severity_of
 from alora_ts.diagnosis.repeats import WITHIN, Recurring, find_repeats
 from alora_ts.diagnosis.severity import by_severity, count_severities
-from alora_ts.diagnosis.shares import shares
 from alora_ts.diagnosis.structure import Structure
 from alora_ts.errors import DataError
 from alora_ts.metrics import Evaluation, evaluate
@@ -249,13 +248,19 @@ class Diagnosis:
         """In a form JSON can hold, readable by users of Azure's multivariate detector.
 
         ``results`` has, for each alarming row, ``timestamp, is_anomaly, score, severity`` and
-        ``interpretation``, a list of ``variable, contribution_score``.
+        ``interpretation``, a list of ``variable, contribution_score``: the culprits of its
+        incident, so that rows and incidents tell one story.
         """
         stamps = self.timestamps
         results = []
-        for row in np.flatnonzero(self.alarm):
-            part = shares(self.localization[row])
-            leading = np.argsort(-part, kind="stable")[:_INTERPRETATIONS]
+        of_row = {
+            row: incident.culprits
+            for incident in self.incidents
+            for row in range(incident.start, incident.end)
+        }
+        for row in np.flatnonzero(self.alarm).tolist():
+            # Incidents may be too short or too harmless to be listed; their rows still alarm.
+            culprits = of_row.get(row, ())
             results.append(
                 {
                     "timestamp": int(row) if stamps is None else plain_moment(stamps[row]),
@@ -263,9 +268,8 @@ class Diagnosis:
                     "score": float(self.score[row]),
                     "severity": severity_of(float(self.score[row])),
                     "interpretation": [
-                        {"variable": self.variables[at], "contribution_score": float(part[at])}
-                        for at in leading
-                        if part[at] > 0
+                        {"variable": one.variable, "contribution_score": one.share}
+                        for one in culprits[:_INTERPRETATIONS]
                     ],
                 }
             )
