@@ -21,7 +21,7 @@ HOOK = {"name": "pager", "url": "http://127.0.0.1:9/"}
 
 @pytest.fixture
 def told(settings: Settings) -> Settings:
-    notify = {"max_age": 600.0, "webhook": [HOOK]}
+    notify = {"max_age": 90.0, "webhook": [HOOK]}
     return Settings.model_validate({**settings.model_dump(), "notify": notify})
 
 
@@ -53,7 +53,7 @@ def test_what_ended_long_ago_is_stored_and_not_told(serve: Start, told: Settings
 
 def test_what_ended_just_now_is_told(serve: Start, told: Settings) -> None:
     here = serve(told)
-    here.send(rows(5, count=100, fault=slice(50, 60)))
+    here.send(rows(5, count=100, fault=slice(80, 88)))
     assert events(here) == ["opened", "closed"]
 
 
@@ -62,13 +62,13 @@ def test_what_began_long_ago_is_told_when_it_is_found_to_last(
     serve: Start, told: Settings, restart: bool
 ) -> None:
     here = serve(told)
-    every = rows(5, count=1000, fault=slice(50, 1000))
-    here.send(every[:100])
+    every = rows(5, count=400, fault=slice(270, 400))
+    here.send(every[:280])
     assert events(here) == []
     if restart:
         here.client.__exit__(None, None, None)
         here = serve(told)
-    here.send(every[100:])
+    here.send(every[280:])
     assert events(here)[:1] == ["opened"]
     assert events(here).count("opened") == 1
     assert np.isfinite(here.scores()).all()

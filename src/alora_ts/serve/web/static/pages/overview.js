@@ -92,7 +92,8 @@ function wrong({ worst, open_incidents: count }) {
   const more = count > 1 ? h("span", { class: "soft" }, ` and ${count - 1} more`) : null;
   const began = h("span", {}, ", since ", since(parse(worst.start)));
   if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more];
-  return [h("b", { class: "hot-word" }, blame(worst)), began, ", ", h("b", { class: "height" }, times(worst.peak)), more];
+  return [h("b", { class: "hot-word" }, blame(worst)), began, ", ", h("b", { class: "height" }, times(worst.peak)),
+    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, more];
 }
 
 async function latest(signal) {
