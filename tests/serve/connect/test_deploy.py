@@ -50,8 +50,9 @@ def test_every_way_in_and_out_has_a_page() -> None:
     told = "\n".join(code for _, code in blocks("toml"))
     for section in (*ConnectSettings.model_fields,):
         assert f"[[connect.{section}]]" in told
+    common = ("max_age", "page")
     for section in (*NotifySettings.model_fields,):
-        assert f"[[notify.{section}]]" in told
+        assert (f"\n{section} = " if section in common else f"[[notify.{section}]]") in told
 
 
 @pytest.mark.parametrize(("page", "code"), blocks("json"))
