@@ -148,7 +148,7 @@ class ALoRa(Parameters):
         contamination: float = 0.0,
         scoring: Scoring = "joint",
         false_alarms: str = DEFAULT_BUDGET,
-        drift_memory: int = 2000,
+        drift_memory: int = 5000,
         localization: str = "blend",
         localization_top: int = 2,
         localization_memory: int = 10,

@@ -64,7 +64,7 @@ def test_classes_are_in_the_reference(site: Path) -> None:
 def test_each_parameter_has_its_own_default(site: Path) -> None:
     page = (site / "reference" / "python" / "index.html").read_text()
     for name, default in (
-        ("alarm_share", "0.02"),
+        ("window", "20"),
         ("architecture", "Architecture()"),
         ("seed", "0"),
     ):

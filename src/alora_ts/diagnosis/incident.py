@@ -101,7 +101,7 @@ class Incident:
         How often normal operation shows a peak as high; None where the model cannot tell.
     changed : bool
         Whether the system has changed since: what is usual moved during the incident by more than
-        half the alarm level, because more than half of the rows remembered (1,000 of 2,000 by
+        half the alarm level, because more than half of the rows remembered (2,500 of 5,000 by
         default) lie there by now. Later rows are judged by the new level; fit again.
     ending : {"quiet", "gap"} or None
         Whether quiet rows ended it, or a gap did: then nobody knows how it went on. None while it

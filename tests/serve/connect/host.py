@@ -45,7 +45,8 @@ class MemoryHost:
             else:
                 self.rows[row.time] = dict(row.values)
                 accepted += 1
-        return Receipt(accepted, len(rows) - accepted - len(rejected), 0, tuple(rejected))
+        duplicates = len(rows) - accepted - len(rejected)
+        return Receipt(accepted, duplicates, rejected=tuple(rejected))
 
     async def last_row(self, source: str) -> Row | None:
         assert source == "plant"

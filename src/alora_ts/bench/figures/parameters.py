@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -68,7 +68,8 @@ def count_weights(variables: int, *, embedding: str) -> tuple[int, int]:
     (3172390, 1024)
     """
     width = _WIDTH if embedding == "dense" else min(_WIDTH, comb(variables, 2))
-    shape = Architecture(embedding="dense" if embedding == "dense" else "pairs")
+    kind: Literal["dense", "pairs"] = "dense" if embedding == "dense" else "pairs"
+    shape = replace(Architecture.paper(), embedding=kind)
     # Nothing is allocated there: only the shapes matter.
     with torch.device("meta"):
         pairs = torch.zeros(width, 2, dtype=torch.long)
