@@ -26,7 +26,7 @@ def run(folder: Path, *arguments: str, code: int = 0) -> str:
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
-    assert "Warning" not in done.stderr
+    assert "FutureWarning" not in done.stderr
     return done.stdout
 
 

@@ -64,7 +64,7 @@ def star_terms(network: ALoRaT, windows: Tensor) -> Iterator[StarTerm]:
     >>> pairs = torch.combinations(torch.arange(4))
     >>> network = ALoRaT(pairs, variables=4, window=6, architecture=Architecture(heads=1))
     >>> len(list(star_terms(network, torch.randn(1, 6, 4))))
-    8
+    4
     """
     with torch.no_grad():
         heads = network(windows, per_head=True).heads
