@@ -28,6 +28,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# A plugin that hides parts of the system as soon as it is imported, as for doctests.
+collect_ignore = ["without_posix.py"]
+
 
 def data_root() -> Path | None:
     """The folder with SMD/, ASD/, MSL/: ALORA_TS_DATA, or ../shared/data beside the repository."""
