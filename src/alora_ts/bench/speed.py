@@ -53,7 +53,8 @@ class Case:
         return f"T={self.window} d={self.variables} K={self.pairs}"
 
 
-CASES = (Case(20, 38, 512), Case(100, 25, 300))
+CASES = (Case(20, 38, 128), Case(100, 25, 128))
+"""The default network, with its window and with a long one."""
 
 
 @dataclass(frozen=True)
