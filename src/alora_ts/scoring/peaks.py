@@ -106,9 +106,9 @@ class Tail:
         The mean of ``peaks`` exponential amounts is known to one part in their square root.
         """
         beyond = max(math.log(self.peaks * each / self.rows), 0.0)
-        spread = _NINETY / math.sqrt(self.peaks)
-        few = _NINETY / math.sqrt(self.peaks)
-        factor = math.exp(math.hypot(beyond * spread, few))
+        unsure = _NINETY / math.sqrt(self.peaks)
+        # Of the slope, which counts the further it is followed, and of the number of peaks.
+        factor = math.exp(math.hypot(beyond * unsure, unsure))
         return each / factor, each * factor
 
 
