@@ -67,7 +67,6 @@ class Service:
             self.store,
             self.models,
             self.sources,
-            feedback_limit=lambda: self.settings.feedback_limit,
             changed=self._changed,
         )
         self.ingest = Ingest(
@@ -222,7 +221,8 @@ class Service:
             for what in change.names:
                 if what == "opened":
                     self.metrics.opened(name, "anomaly")
-                self.bus.publish(News("incident", name, {"change": what, **shown}))
+                said = "judged" if what == "updated" and change.flipped else what
+                self.bus.publish(News("incident", name, {"change": said, **shown}))
         if self.bus.listeners:
             columns = [source.variables.index(variable) for variable in reading.variables]
             last = show_reading(

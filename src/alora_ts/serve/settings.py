@@ -55,10 +55,10 @@ class Settings(BaseModel):
         Cells of a table that is judged in one call.
     rate_limit
         Requests a second from one client; twice as many at once.
-    feedback_limit
-        How many times the model's alarm level people's verdicts can raise it at most.
     recalibrate_every
         Hours between recalibrations of every source's alarm level; 0 for never.
+    recalibrate_limit
+        How many times the model's own level a recalibrated one lies above or below it at most.
     recalibrate_rows, drift_rows
         How many of the newest rows they look at.
     runbooks
@@ -87,8 +87,8 @@ class Settings(BaseModel):
     upload_limit: _Bytes = 512 * 2**20
     detect_cells: Annotated[int, Field(ge=1000, le=10**10)] = 10_000_000
     rate_limit: Annotated[float, Field(gt=0, le=1e6)] = 500.0
-    feedback_limit: Annotated[float, Field(ge=1, le=100)] = 3.0
     recalibrate_every: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    recalibrate_limit: Annotated[float, Field(ge=1, le=100)] = 3.0
     recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
     drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
     runbooks: dict[str, HttpUrl] = Field(default_factory=dict)

@@ -19,6 +19,7 @@ from alora_ts.serve.http.endpoints import (
     models,
     rows,
     sources,
+    verdicts,
 )
 from alora_ts.serve.http.endpoints.problems import add_handlers
 from alora_ts.serve.http.limits import BodyLimit
@@ -60,7 +61,7 @@ def create_app(service: Service) -> FastAPI:
     )
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, models, detect, fits, events, health, audit):
+    for part in (sources, rows, incidents, verdicts, models, detect, fits, events, health, audit):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)

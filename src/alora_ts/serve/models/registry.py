@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from alora_ts.errors import ArtifactError
 from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
-from alora_ts.serve.models.levels import effective_threshold
 from alora_ts.serve.problems import ConflictError
+from alora_ts.serve.scoring.restore import row_micros
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
 from alora_ts.serve.store.models import save_model
 from alora_ts.serve.store.rows import count_rows, first_time, last_arrival, newest_time
@@ -19,6 +19,7 @@ from alora_ts.serve.store.sources import (
     active_model,
     add_source,
     all_sources,
+    recalibrated,
     roll_back,
     set_variables,
     was_activated,
@@ -29,7 +30,6 @@ from alora_ts.serve.store.summaries import first_summary
 __all__ = ["Registry"]
 
 _ROWS_IN_BUCKET = 256
-_UNTIMED_STEP = 1.0
 
 
 class Registry:
@@ -40,7 +40,6 @@ class Registry:
     store : Store
     models : LoadedModels
     sources : Sources
-    feedback_limit : callable giving float
     changed : callable
         Called with a source whose model or alarm level has changed.
     """
@@ -51,13 +50,11 @@ class Registry:
         models: LoadedModels,
         sources: Sources,
         *,
-        feedback_limit: Callable[[], float],
         changed: Callable[[Source], None],
     ) -> None:
         self._store = store
         self._models = models
         self._sources = sources
-        self._feedback_limit = feedback_limit
         self._changed = changed
 
     def load(self) -> None:
@@ -164,7 +161,7 @@ class Registry:
             source.first = _first(connection, source.id, source.bucket_us, oldest)
 
     def refresh_threshold(self, source: Source) -> float:
-        """Update a source's alarm level after verdicts and recalibrations."""
+        """Update a source's alarm level after recalibrations."""
         with self._store.reading() as connection:
             source.threshold = self._threshold(connection, source.id, source.model_id)
         self._changed(source)
@@ -175,16 +172,15 @@ class Registry:
         return self._models.get(source.model_id).model_.calibration.threshold.value
 
     def _threshold(self, connection: Connection, source: int, model_id: str) -> float:
-        own = self._models.get(model_id).model_.calibration.threshold.value
-        return effective_threshold(
-            connection, source, model_id, own=own, limit=self._feedback_limit()
-        )
+        """The model's own alarm level, or the one somebody asked to recalibrate it to."""
+        found = recalibrated(connection, source, model_id)
+        if found is not None:
+            return float(found.value)
+        return self._models.get(model_id).model_.calibration.threshold.value
 
     def _make(self, name: str, model_id: str, wanted: tuple[str, ...]) -> Source:
-        model = self._models.get(model_id).model_
-        timed = model.preparation.fitted.time == "datetime"
-        step = (model.preparation.step if timed else None) or _UNTIMED_STEP
-        bucket = max(1, round(step * _ROWS_IN_BUCKET * 1e6))
+        model = self._models.get(model_id)
+        bucket = row_micros(model) * _ROWS_IN_BUCKET
 
         def write(connection: Connection) -> int:
             number = add_source(connection, name, wanted, bucket)
@@ -201,7 +197,7 @@ class Registry:
             newest=None,
             first=None,
             rows=0,
-            threshold=model.calibration.threshold.value,
+            threshold=model.model_.calibration.threshold.value,
         )
         self._sources.add(source)
         self._changed(source)

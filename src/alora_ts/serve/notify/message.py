@@ -68,8 +68,29 @@ def headline(event: IncidentEvent) -> str:
     }
     if incident.get("ending") == "gap":
         happened["closed"] = "data stopped during an incident"
+    if (count := _times(incident)) > 1:
+        happened["opened"] = f"anomaly began again, the {_ordinal(count)} time"
     text = f"{source}: {happened[event.kind]}"
+    if incident.get("silenced"):
+        text += " (silenced)"
     return f"{text}, first suspect {culprits[0]['variable']}" if culprits else text
+
+
+def _times(incident: Mapping[str, Any]) -> int:
+    """How often incidents of its pattern came, this one included."""
+    return int((incident.get("recurring") or {}).get("count", 1))
+
+
+def _ordinal(number: int) -> str:
+    """As in "22nd".
+
+    Examples
+    --------
+    >>> [_ordinal(number) for number in (2, 3, 4, 11, 21)]
+    ['2nd', '3rd', '4th', '11th', '21st']
+    """
+    teen = number % 100 // 10 == 1
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -108,6 +129,10 @@ def story(event: IncidentEvent, *, page: object = None) -> str:
         return "\n".join([*lines, *_linked(event, page)])
     if isinstance(peak := incident.get("peak"), int | float):
         lines.append(f"highest score: {peak:.2f} (above 1 is an alarm)")
+    if (count := _times(incident)) > 1:
+        lines.append(f"recurring: {count} times since {incident['recurring']['first']}")
+    if incident.get("silenced"):
+        lines.append("silenced: a verdict says that this pattern is normal")
     lines += [f"{fact.label}: {fact.text}" for fact in facts(incident)]
     culprits = incident.get("culprits") or []
     if culprits:

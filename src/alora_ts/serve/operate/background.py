@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from alora_ts.errors import AloraError
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.incidents.arrivals import watch_arrivals
+from alora_ts.serve.incidents.patterns import watch_patterns
 from alora_ts.serve.notify import Dispatcher, build_channels
 from alora_ts.serve.operate.retention import keep_clean
 from alora_ts.serve.store.outbox import StoredOutbox
@@ -53,6 +54,7 @@ class Tasks:
             self._begin("notifications", Dispatcher(outbox, self._channels).run())
         self._begin("clean-up", keep_clean(self._service))
         self._begin("silence", watch_arrivals(self._service))
+        self._begin("patterns", watch_patterns(self._service))
         if self._service.settings.recalibrate_every > 0:
             self._begin("recalibration", self._recalibrate())
 

@@ -105,14 +105,24 @@ class ServiceCollector(Collector):
     def _stored(self) -> Iterator[Metric]:
         service = self._service
         with service.store.reading() as connection:
-            opened = count_severities(connection)
+            opened = count_severities(connection, silenced=False)
+            silenced = count_severities(connection, silenced=True)
             dead, pending = count_dead(connection), count_pending(connection)
         incidents = GaugeMetricFamily(
-            "alora_open_incidents", "Open incidents", labels=["source", "kind", "severity"]
+            "alora_open_incidents",
+            "Open incidents that alarm",
+            labels=["source", "kind", "severity"],
         )
         for labels, count in opened.items():
             incidents.add_metric(list(labels), count)
-        yield incidents
+        quiet = GaugeMetricFamily(
+            "alora_silenced_incidents",
+            "Open incidents of patterns that a verdict silenced",
+            labels=["source", "kind", "severity"],
+        )
+        for labels, count in silenced.items():
+            quiet.add_metric(list(labels), count)
+        yield from (incidents, quiet)
         yield _gauge("alora_dead_letters", "Notifications that were given up", dead)
         yield _gauge("alora_pending_notifications", "Notifications on their way", pending)
         yield _gauge("alora_store_bytes", "Size of the store", service.store.size())

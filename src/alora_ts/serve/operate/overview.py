@@ -48,6 +48,7 @@ def _show(
     last = recent_scores(connection, source.id, limit=max(recent, 1))
     reading = last[-1] if last else None
     shown = [show_incident(record._asdict(), source.name) for record in incidents]
+    alarming = [incident for incident in shown if not incident["silenced"]]
     silent = sorted(
         {
             culprit["variable"]
@@ -65,10 +66,11 @@ def _show(
         "last_time": None if source.newest is None else from_micros(source.newest),
         "score": None if reading is None else reading.score,
         "threshold": source.threshold,
-        "state": _state(service, source, shown, reading),
+        "state": _state(service, source, alarming, reading),
         "silent_signals": silent,
-        "open_incidents": len(shown),
-        "worst": max(shown, key=_how_bad, default=None),
+        "open_incidents": len(alarming),
+        "silenced_incidents": len(shown) - len(alarming),
+        "worst": max(alarming, key=_how_bad, default=None),
         "recent": [row.score for row in last[-recent:]] if recent else [],
         "can_roll_back": can_roll_back(connection, source.id),
         "trouble": service.crew.troubles.get(source.name),

@@ -14,9 +14,10 @@ from alora_ts.model.stream import Stream
 from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.store.rows import RowBlock, rows_before
 
-__all__ = ["gap_micros", "held_rows", "push_time", "replay", "replayed_rows"]
+__all__ = ["gap_micros", "held_rows", "push_time", "replay", "replayed_rows", "row_micros"]
 
 _SEARCHED = 2000
+_UNTIMED_STEP = 1.0
 
 
 def push_time(model: ALoRa, time: int) -> np.datetime64 | None:
@@ -33,6 +34,12 @@ def gap_micros(model: ALoRa) -> float | None:
     """The longest pause between rows that is not a gap; None for a model that looks for none."""
     gap = model.model_.preparation.gap
     return None if gap is None or push_time(model, 0) is None else gap * 1e6
+
+
+def row_micros(model: ALoRa) -> int:
+    """From a row to the next, as the model learned it; a second where it saw no dates."""
+    step = model.model_.preparation.step if push_time(model, 0) is not None else None
+    return max(1, round((step or _UNTIMED_STEP) * 1e6))
 
 
 def replayed_rows(model: ALoRa) -> int:

@@ -232,6 +232,7 @@ def read_readings(
             readings.c.score,
             readings.c.raw,
             readings.c.drift,
+            readings.c.shift,
             readings.c.rank,
             readings.c.warm_up,
             readings.c.alarm,

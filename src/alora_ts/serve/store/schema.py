@@ -25,6 +25,7 @@ __all__ = [
     "heartbeat",
     "holder",
     "incidents",
+    "judgements",
     "metadata",
     "models",
     "outbox",
@@ -108,6 +109,8 @@ readings = Table(
     Column("raw", Float(53), nullable=False),
     # By how much the alarm level stood above its own height, because all scores had drifted.
     Column("drift", Float(53), nullable=False),
+    # What was taken off the score as usual, in times of the alarm level.
+    Column("shift", Float(53), nullable=False, server_default="0"),
     Column("rank", Integer, nullable=False),
     Column("warm_up", Boolean, nullable=False),
     Column("alarm", Boolean, nullable=False, server_default=false()),
@@ -139,12 +142,36 @@ incidents = Table(
     Column("peak_raw", Float(53), nullable=False),
     Column("severity", Text, nullable=False),
     Column("verdict", Text, nullable=True),
+    # Key of its pattern (diagnosis/repeats.py), and the first incident of those that recur.
+    Column("pattern", Text, nullable=True),
+    Column("series", Text, nullable=True),
+    # Whether a verdict on its pattern keeps it from alarming.
+    Column("silenced", Boolean, nullable=False, server_default=false()),
     # What people did about it: incidents/work.py.
     Column("work", JSON(none_as_null=True), nullable=True),
     # All else the API shows: diagnosis/fields.py says what.
     Column("detail", JSON, nullable=False),
     Index("incidents_by_time", "start_us", "id"),
     Index("incidents_by_source", "source_id", "start_us"),
+    Index("incidents_by_pattern", "source_id", "pattern", "start_us"),
+    Index("incidents_by_series", "series", "start_us"),
+    Index("incidents_by_state", "state", "source_id"),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    # What a person said of an incident, and thereby of its pattern as it was then.
+    Column("incident_id", Text, ForeignKey("incidents.id"), primary_key=True),
+    Column("source_id", Integer, ForeignKey("sources.id"), nullable=False),
+    Column("pattern", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("peak", Float(53), nullable=False),
+    Column("who", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("until_us", BigInteger, nullable=True),
+    Index("judgements_by_pattern", "source_id", "pattern"),
 )
 
 outbox = Table(

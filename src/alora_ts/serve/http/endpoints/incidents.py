@@ -20,7 +20,7 @@ from alora_ts.serve.http.endpoints.common import (
     StartQuery,
     read_cursor,
 )
-from alora_ts.serve.incidents.feedback import find, judge
+from alora_ts.serve.incidents.feedback import find
 from alora_ts.serve.incidents.implied import implied_lines
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
@@ -28,7 +28,7 @@ from alora_ts.serve.incidents.work import work_on
 from alora_ts.serve.store.incidents import list_incidents
 from alora_ts.serve.times import to_micros
 
-__all__ = ["router"]
+__all__ = ["IncidentAnswer", "router"]
 
 router = APIRouter(tags=["incidents"], responses=PROBLEMS)
 
@@ -66,6 +66,14 @@ class WorkAnswer(BaseModel):
     notes: list[NoteAnswer]
 
 
+class RecurringAnswer(BaseModel):
+    """How often incidents of this pattern came, each soon after the one before."""
+
+    count: int
+    first: str
+    series: str
+
+
 class _IncidentAnswer(BaseModel):
     """An incident; ``end`` is null while it is open."""
 
@@ -81,6 +89,9 @@ class _IncidentAnswer(BaseModel):
     severity: str
     model_id: str | None
     verdict: str | None
+    pattern: str | None
+    silenced: bool
+    recurring: RecurringAnswer
     work: WorkAnswer
 
 
@@ -101,12 +112,6 @@ class IncidentsAnswer(BaseModel):
     next: str | None
 
 
-class VerdictBody(Named):
-    """What a person says of an incident."""
-
-    verdict: Literal["normal", "real"]
-
-
 Line = Annotated[str, Field(max_length=100, pattern=r"^[^\x00-\x1f]*$")]
 
 
@@ -118,14 +123,6 @@ class WorkBody(Named):
     note: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] | None = None
 
 
-class FeedbackAnswer(BaseModel):
-    """The incident, and the alarm level of its source as it follows from all verdicts."""
-
-    incident: IncidentAnswer  # type: ignore[valid-type]
-    threshold: float
-    model_threshold: float
-
-
 @router.get("/incidents", response_model=IncidentsAnswer, summary="List incidents")
 def get_incidents(
     *,
@@ -133,6 +130,15 @@ def get_incidents(
     source: Annotated[str | None, Query(max_length=200)] = None,
     state: Literal["open", "closed"] | None = None,
     severity: Literal["low", "medium", "high"] | None = None,
+    silenced: Annotated[
+        bool | None, Query(description="Only those a verdict silenced, or only the others.")
+    ] = None,
+    series: Annotated[
+        str | None, Query(max_length=100, description="Only those that recur with this one.")
+    ] = None,
+    grouped: Annotated[
+        bool, Query(description="Of incidents that recur, only the newest, with their count.")
+    ] = False,
     start: StartQuery = None,
     end: EndQuery = None,
     limit: LimitQuery = 100,
@@ -145,6 +151,9 @@ def get_incidents(
             source=None if source is None else service.sources.get(source).id,
             state=state,
             severity=severity,
+            silenced=silenced,
+            series=series,
+            grouped=grouped,
             start=None if start is None else to_micros(start),
             end=None if end is None else to_micros(end),
             before=read_cursor(cursor),
@@ -199,23 +208,3 @@ def get_expected(incident: str, service: ServiceHere) -> dict[str, Any]:
             return {}
         model = service.models.get(record["model_id"])
         return implied_lines(connection, service.sources.get(record["source"]), model, record)
-
-
-@router.post(
-    "/incidents/{incident}/feedback", response_model=FeedbackAnswer, summary="Judge an incident"
-)
-def give_feedback(incident: str, body: VerdictBody, service: ServiceHere) -> dict[str, Any]:
-    """Say that an incident was normal or real.
-
-    "normal" raises the source's alarm level just above the incident, within `feedback_limit`
-    times the level without verdicts; "real" keeps it below the incident. Can be undone.
-    """
-    return judge(service, incident, body.verdict)
-
-
-@router.delete(
-    "/incidents/{incident}/feedback", response_model=FeedbackAnswer, summary="Take a verdict back"
-)
-def undo_feedback(incident: str, service: ServiceHere) -> dict[str, Any]:
-    """Restore exactly the alarm level there was without the verdict."""
-    return judge(service, incident, None)

@@ -47,6 +47,7 @@ class SourceAnswer(BaseModel):
     state: Literal["ok", "alarm", "warm-up", "silent", "waiting"]
     silent_signals: list[str]
     open_incidents: int
+    silenced_incidents: int
     worst: IncidentAnswer | None  # type: ignore[valid-type]
     recent: list[float]
     can_roll_back: bool
