@@ -26,7 +26,7 @@ from alora_ts.serve.store.judgements import (
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.times import from_micros, now_micros
 
-__all__ = ["LOOKED_BACK", "find", "judge", "preview", "show_patterns"]
+__all__ = ["LOOKED_BACK", "find", "judge", "preview", "show_pattern", "show_patterns"]
 
 LOOKED_BACK = 30
 """Days of the past that a preview is about."""
@@ -103,7 +103,7 @@ def judge(service: Service, key: str, verdict: str | None, *, days: float) -> di
     announce(service, changed)
     service.bus.publish(News("incident", record["source"], {"change": "judged", **shown}))
     with service.store.reading() as connection:
-        pattern = _show_pattern(connection, record)
+        pattern = show_pattern(connection, record)
     return {"incident": shown, "pattern": pattern}
 
 
@@ -227,7 +227,8 @@ def _count(incidents: int) -> str:
     return f"{incidents:,} incident{'' if incidents == 1 else 's'}"
 
 
-def _show_pattern(connection: Connection, record: Mapping[str, Any]) -> dict[str, Any] | None:
+def show_pattern(connection: Connection, record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What people say of the pattern of an incident; None where it has none."""
     if record["pattern"] is None:
         return None
     said = judgements_on(connection, record["source_id"], record["pattern"])

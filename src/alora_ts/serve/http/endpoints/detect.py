@@ -21,6 +21,7 @@ from alora_ts.serve.service import Service
 __all__ = ["router"]
 
 router = APIRouter(tags=["detect"], responses=PROBLEMS)
+_COLUMNS = 10_000
 _PARQUET = {"application/vnd.apache.parquet", "application/x-parquet"}
 _BODY: dict[str, Any] = {
     "requestBody": {
@@ -108,6 +109,9 @@ def _from_file(body: bytes, *, parquet: bool, most: int) -> pl.DataFrame:
 
 
 def _refuse_large(rows: int, columns: int, most: int) -> None:
+    if columns > _COLUMNS:
+        # Each costs memory of its own, even without a row.
+        raise HTTPException(413, f"the table has {columns:,} columns, more than {_COLUMNS:,}")
     if rows * columns > most:
         raise HTTPException(
             413,

@@ -20,7 +20,7 @@ from alora_ts.serve.http.endpoints.common import (
     StartQuery,
     read_cursor,
 )
-from alora_ts.serve.incidents.feedback import find
+from alora_ts.serve.incidents.feedback import find, show_pattern
 from alora_ts.serve.incidents.implied import implied_lines
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
@@ -172,6 +172,7 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     """An incident with the graph of its culprits, and further facts in words."""
     with service.store.reading() as connection:
         record = find(connection, incident)
+        standing = show_pattern(connection, record)
     shown = show_incident(record, record["source"])
     graph: dict[str, Any] = {"nodes": [], "edges": []}
     if record["model_id"] is not None:
@@ -189,6 +190,7 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         **shown,
         "facts": told,
         "graph": graph,
+        "standing": standing,
         "runbook": None if runbook is None else str(runbook),
     }
 

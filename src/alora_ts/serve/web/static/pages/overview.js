@@ -87,18 +87,19 @@ const line = ({ recent, last_time: last }) => (recent.length
   ? sparkline({ t: recent.map((_, at) => at), v: recent }) : h("span", { class: "soft" }, last === null ? "No rows yet." : "No score yet."));
 
 /** "tank2_level, since 22:51, 12×": the worst that is open, and how many more there are. */
-function wrong({ worst, open_incidents: count }) {
-  if (!worst) return h("span", { class: "soft" }, "no open incident");
+function wrong({ worst, open_incidents: count, silenced_incidents: silenced }) {
+  const hushed = silenced ? h("span", { class: "soft" }, ` · ${silenced} silenced`) : null;
+  if (!worst) return [h("span", { class: "soft" }, "no open incident"), hushed];
   const more = count > 1 ? h("span", { class: "soft" }, ` and ${count - 1} more`) : null;
   const began = h("span", {}, ", since ", since(parse(worst.start)));
-  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more];
+  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more, hushed];
   return [h("b", { class: "hot-word" }, blame(worst)), began, ", ", h("b", { class: "height" }, times(worst.peak)),
-    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, more];
+    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, worst.recurring.count > 1 ? h("span", { class: "soft" }, ` · ${worst.recurring.count} times`) : null, more, hushed];
 }
 
 async function latest(signal) {
-  const { items } = await api("/incidents", { signal, query: { limit: 8 } });
-  return items.length ? incidentList(items) : empty("No incident so far.");
+  const { items } = await api("/incidents", { signal, query: { limit: 8, grouped: true } });
+  return items.length ? incidentList(items, { grouped: true }) : empty("No incident so far.");
 }
 
 const places = (root, name) => [...root.querySelectorAll(".source")].filter((place) => place.dataset.source === name);
