@@ -3,9 +3,9 @@
     python -m benchmarks.serve_soak --out results/serve-soak.md
 
 Rows a second apart go into one source at full speed; the service keeps a fraction of a day of
-them, of their readings and their summaries. It deletes every five seconds instead of every ten minutes,
-because a day passes in a minute here. The command fails when the store or the memory grows by
-more than a tenth after the first third, in which the store fills up to what is kept.
+them, of their readings and their summaries. It deletes every five seconds instead of every ten
+minutes, because a day passes in a minute here. The command fails when the store or the memory
+grows by more than a tenth after the first third, in which the store fills up to what is kept.
 """
 
 from __future__ import annotations

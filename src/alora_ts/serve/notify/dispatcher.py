@@ -84,16 +84,17 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Send until cancelled."""
-        await asyncio.gather(*(self._run(name) for name in self._queues()))
+        await asyncio.gather(*(self._run(name) for name in self.queues))
 
-    def _queues(self) -> list[str | None]:
+    @property
+    def queues(self) -> list[str | None]:
         """Name the queues; None is that of channels the settings no longer have."""
         return [*self._channels, None]
 
     async def _run(self, queue: str | None) -> None:
         while True:
             try:
-                busy = await self._drain(queue, time.time())
+                busy = await self.drain(queue, time.time())
             except Exception:
                 # The store fails for a while; what it holds is not lost.
                 _log.exception("cannot read the outbox")
@@ -101,11 +102,8 @@ class Dispatcher:
             if not busy:
                 await asyncio.sleep(_LOOK)
 
-    async def drain(self, now: float) -> bool:
-        """Attempt what is due at ``now``; say whether there was anything."""
-        return any(await asyncio.gather(*(self._drain(name, now) for name in self._queues())))
-
-    async def _drain(self, queue: str | None, now: float) -> bool:
+    async def drain(self, queue: str | None, now: float) -> bool:
+        """Attempt what is due in a queue at ``now``; say whether there was anything."""
         entries = await self._outbox.due(now, _BATCH, channel=queue, known=self._channels.keys())
         for entry in entries:
             channel = self._channels.get(entry.channel)

@@ -37,7 +37,14 @@ def show_health(service: Service) -> dict[str, Any]:
         "free_disk": shutil.disk_usage(service.settings.folder).free,
         "connectors": connectors,
         "channels": [
-            {"name": name, "pending": 0, "sent": 0, "dead": 0, **counted.get(name, {})}
+            {
+                "name": name,
+                "pending": 0,
+                "failing": 0,
+                "sent": 0,
+                "dead": 0,
+                **counted.get(name, {}),
+            }
             for name in service.channels()
         ],
         "troubles": dict(service.crew.troubles),
@@ -85,6 +92,8 @@ def _what_is_wrong(shown: dict[str, Any]) -> list[str]:
     for one in shown["channels"]:
         if one["dead"]:
             said.append(f"{one['dead']:,} notifications by {one['name']} were given up")
+        if one["failing"]:
+            said.append(f"{one['name']} cannot be reached; {one['failing']:,} wait for it")
     if shown["settings_error"]:
         said.append(f"the changed settings were not taken over: {shown['settings_error']}")
     return said

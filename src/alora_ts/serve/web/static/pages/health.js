@@ -61,8 +61,8 @@ function verdict(wrong) {
 
 function channels(list) {
   if (!list.length) return empty("Nobody is notified.", "Channels are set up under [notify].");
-  return h("ul", { class: "culprits" }, list.map(({ name, pending, sent, dead }) => h("li", {},
-    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead ? "alarm" : "ok" } }, dead ? `▲ ${dead} given up` : "● ok")),
+  return h("ul", { class: "culprits" }, list.map(({ name, pending, failing, sent, dead }) => h("li", {},
+    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead || failing ? "alarm" : "ok" } }, dead ? `▲ ${dead} given up` : failing ? `▲ ${failing} failing` : "● ok")),
     h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way`))));
 }
 

@@ -88,13 +88,12 @@ const line = ({ recent, last_time: last }) => (recent.length
 
 /** "tank2_level, since 22:51, 12×": the worst that is open, and how many more there are. */
 function wrong({ worst, open_incidents: count, silenced_incidents: silenced }) {
-  const hushed = silenced ? h("span", { class: "soft" }, ` · ${silenced} silenced`) : null;
-  if (!worst) return [h("span", { class: "soft" }, "no open incident"), hushed];
+  if (!worst) return h("span", { class: "soft" }, silenced ? "no open incident that alarms" : "no open incident");
   const more = count > 1 ? h("span", { class: "soft" }, ` and ${count - 1} more`) : null;
   const began = h("span", {}, ", since ", since(parse(worst.start)));
-  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more, hushed];
+  if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more];
   return [h("b", { class: "hot-word" }, blame(worst)), began, ", ", h("b", { class: "height" }, times(worst.peak)),
-    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, worst.recurring.count > 1 ? h("span", { class: "soft" }, ` · ${worst.recurring.count} times`) : null, more, hushed];
+    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, worst.recurring.count > 1 ? h("span", { class: "soft" }, ` · ${worst.recurring.count} times`) : null, more];
 }
 
 async function latest(signal) {
