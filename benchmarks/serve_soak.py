@@ -38,7 +38,9 @@ def measure(folder: Path, rows: int) -> tuple[list[str], list[str]]:
     make_model(path, 5, window=10, architecture=small, epochs=1, epoch_windows=64)
     days = _KEPT / 86_400
     keep = f"[keep]\nrows = {days}\nreadings = {days}\nsummaries = {2 * days}\n"
-    settings = SETTINGS.replace("[models]", f"{keep}[models]") + f'plant = "{path}"\n'
+    # What waits to be scored is not deleted, so little may wait.
+    settings = f"backlog_limit = 2000\n{SETTINGS}".replace("[models]", f"{keep}[models]")
+    settings += f'plant = "{path}"\n'
     samples = list[tuple[float, float, float, float]]()
     with ServiceProcess(folder / "soak", settings, prelude=_OFTEN) as service:
         process = psutil.Process(service.pid)

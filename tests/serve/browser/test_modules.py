@@ -111,6 +111,12 @@ def test_numbers_have_three_figures(page):
     assert run(page, "numbers.js", "return x.map(m.number);", given) == said
 
 
+def test_the_longest_time_without_a_fault_is_suggested(page):
+    body = "return m.longest(0, 100, [[60, 70], [10, 20], [15, 30]]);"
+    assert run(page, "pages/training.js", body) == [31, 60]
+    assert run(page, "pages/training.js", "return m.longest(0, 9, []);") == [0, 9]
+
+
 @pytest.mark.parametrize(
     ("move", "low", "high"),
     [

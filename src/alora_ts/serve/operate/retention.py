@@ -19,6 +19,7 @@ from alora_ts.serve.store.retention import (
     delete_summaries,
     give_back,
 )
+from alora_ts.serve.store.sources import scoring_state
 from alora_ts.serve.times import now_micros
 
 if TYPE_CHECKING:
@@ -101,4 +102,7 @@ async def clean_up(service: Service) -> None:
 def _of(
     source: Source, work: Callable[[Connection, int, int], int]
 ) -> Callable[[Connection, int], int]:
-    return lambda connection, before: work(connection, source.id, before)
+    """Delete of a source, but nothing that waits to be scored, however old it is."""
+    return lambda connection, before: work(
+        connection, source.id, min(before, scoring_state(connection, source.id)[0])
+    )
