@@ -50,7 +50,7 @@ function page(found, signal) {
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
     culpritCharts(found, signal)),
-  silent ? null : card("How it spread", "From where it began to the signals it reached; thicker lines carry more.", spread(found.graph)),
+  silent ? null : card("How it spread", "From where it began to the signals it reached, each by its strongest tie; thicker lines carry more.", spread(found.graph)),
   ].filter(Boolean);
 }
 
