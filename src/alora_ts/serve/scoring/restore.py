@@ -44,9 +44,7 @@ def row_micros(model: ALoRa) -> int:
 
 def replayed_rows(model: ALoRa) -> int:
     """How many rows before a row can touch its reading, apart from held values."""
-    fitted = model.model_
-    memory = max(fitted.calibration.rule.smoothing, fitted.options.localization_memory)
-    return fitted.window + memory
+    return model.model_.reach + 1
 
 
 def replay(
@@ -85,8 +83,8 @@ def replay(
         limit=replayed_rows(model),
         kept=kept,
     )
-    for time, row in zip(block.times.tolist(), block.values, strict=True):
-        stream.push(row, time=push_time(model, time))
+    times = [push_time(model, time) for time in block.times.tolist()]
+    stream.push_many(block.values, times=times)
     return stream, block
 
 

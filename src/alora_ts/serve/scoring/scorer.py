@@ -210,7 +210,7 @@ class Scorer:
             )
         )
 
-    def _raw_scores(self, connection: Connection, start: int) -> list[float]:
+    def _raw_scores(self, connection: Connection, start: int) -> list[tuple[float, float]]:
         """What the active model said of the last rows; another model's scores are no measure."""
         active = active_model(connection, self._source.id)
         return raw_scores_before(
@@ -260,6 +260,7 @@ class Scorer:
                 "raw": reading.raw,
                 "drift": reading.drift,
                 "shift": reading.shift,
+                "novelty": reading.novelty,
                 "rank": reading.rank,
                 "warm_up": reading.warm_up,
                 "alarm": bool(pushed.alarm[at]),

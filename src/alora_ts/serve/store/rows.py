@@ -195,13 +195,13 @@ def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> 
 
 def raw_scores_before(
     connection: Connection, source: int, *, end: int, arrived: int, limit: int
-) -> list[float]:
-    """The last raw scores before ``end`` of rows that came since ``arrived``, oldest first.
+) -> list[tuple[float, float]]:
+    """The last raw scores and novelties before ``end``, oldest first.
 
-    Warm-up rows are left out.
+    Of rows that came since ``arrived``; warm-up rows are left out.
     """
     query = (
-        select(readings.c.raw)
+        select(readings.c.raw, readings.c.novelty)
         .join(rows, SAME_ROW)
         .where(
             readings.c.source_id == source,
@@ -212,7 +212,7 @@ def raw_scores_before(
         .order_by(readings.c.time_us.desc())
         .limit(limit)
     )
-    return [float(raw) for raw in connection.scalars(query)][::-1]
+    return [(float(raw), float(new)) for raw, new in connection.execute(query)][::-1]
 
 
 def read_readings(

@@ -111,6 +111,7 @@ readings = Table(
     Column("drift", Float(53), nullable=False),
     # What was taken off the score as usual, in times of the alarm level.
     Column("shift", Float(53), nullable=False, server_default="0"),
+    Column("novelty", Float(53), nullable=False, server_default="0"),
     Column("rank", Integer, nullable=False),
     Column("warm_up", Boolean, nullable=False),
     Column("alarm", Boolean, nullable=False, server_default=false()),
