@@ -41,12 +41,7 @@ def serve(
 
     Example: `alora-ts serve --model plant.alora` and open http://127.0.0.1:8080
     """
-    import logging
-
-    import torch
-
     refuse_without_packages()
-    from alora_ts.serve.operate.log_limit import LogLimit
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings_file import read_settings
 
@@ -60,13 +55,24 @@ def serve(
         check_settings(settings)
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
+    prepare_process()
+    run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
+
+
+def prepare_process(*, level: str = "INFO") -> None:
+    """Set up what belongs to the whole process: its log, and how many threads compute."""
+    import logging
+
+    import torch
+
+    from alora_ts.serve.operate.log_limit import LogLimit
+
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogLimit())
-    logging.getLogger("alora_ts.serve").setLevel(logging.INFO)
+    logging.getLogger("alora_ts.serve").setLevel(level)
     # Windows are small: a second thread inside torch costs more than it brings.
     torch.set_num_threads(1)
-    run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
 
 
 def refuse_without_packages() -> None:

@@ -20,7 +20,7 @@ from alora_ts.serve.operate.collector import ServiceCollector
 from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.rows.ingest import Ingest
-from alora_ts.serve.rows.interface import Receipt, Row
+from alora_ts.serve.rows.interface import Connector, Receipt, Row
 from alora_ts.serve.rows.values import RowError
 from alora_ts.serve.scoring.scorer import Scored, Scorer
 from alora_ts.serve.scoring.source import Source, Sources
@@ -39,6 +39,8 @@ class Service:
     Parameters
     ----------
     settings : Settings
+    feeds : sequence of Connector
+        Ways in for rows beside those of the settings.
 
     Attributes
     ----------
@@ -46,8 +48,9 @@ class Service:
         The current ones; a reload replaces them.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, feeds: Sequence[Connector] = ()) -> None:
         self.settings = settings
+        self.feeds = feeds
         self.started = now_micros()
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.store = Store(settings.address)

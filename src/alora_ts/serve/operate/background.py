@@ -40,7 +40,7 @@ class Tasks:
     def prepare(self) -> None:
         """Make connectors and channels; an error in their settings shows here."""
         settings = self._service.settings
-        self.connectors = build_connectors(settings.connect)
+        self.connectors = [*build_connectors(settings.connect), *self._service.feeds]
         self._channels = build_channels(settings.notify)
         self.channels = [channel.name for channel in self._channels]
 
