@@ -45,9 +45,7 @@ def serve_plant(folder: Path, *, port: int | None, seed: int) -> None:
         )
         _fit(plant, model, seed=seed)
     prepare_process(level="WARNING")
-    settings = Settings(
-        host=_HOST, port=chosen, folder=folder / "live", models={"plant": model}
-    )
+    settings = Settings(host=_HOST, port=chosen, folder=folder / "live", models={"plant": model})
 
     def ready(url: str) -> None:
         out.print(
@@ -103,9 +101,6 @@ def _choose_port(wanted: int | None) -> int:
 
 
 def _curl(url: str) -> str:
-    body = (
-        """'{"time": "'$(date -u +%FT%TZ)'", "values": {"pump1_flow": 62, "tank1_level": 2.6}}'"""
-    )
-    return (
-        f"curl {url}/api/v1/sources/plant/rows -H 'content-type: application/json' \\\n    -d {body}"
-    )
+    row = """{"time": "'$(date -u +%FT%TZ)'", "values": {"pump1_flow": 62, "tank1_level": 2.6}}"""
+    rows = f"{url}/api/v1/sources/plant/rows"
+    return f"curl {rows} -H 'content-type: application/json' \\\n    -d '{row}'"
