@@ -27,6 +27,12 @@ def serve(
             "--model", "-m", metavar="[NAME=]FILE", help="A source and its model; repeatable."
         ),
     ] = None,
+    collect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A source that collects rows before it has a model; repeatable."
+        ),
+    ] = None,
     config: ConfigOption = None,
     host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8080 if not given.")] = None,
@@ -48,6 +54,8 @@ def serve(
     flags = given_settings(host=host, port=port, store=store, folder=folder)
     if model:
         flags["models"] = dict(_name(one) for one in model)
+    if collect:
+        flags["collect"] = tuple(collect)
     settings = read_settings(config, flags=flags)
     if check:
         from alora_ts.serve.check import check_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from alora_ts.diagnosis.shares import shares
@@ -88,6 +88,7 @@ class Service:
             self.registry.load()
             for name, path in settings.models.items():
                 self.registry.import_file(name, path)
+            self.registry.collect_once(settings.collect)
         except BaseException:
             self.close()
             raise
@@ -102,6 +103,14 @@ class Service:
     def variables(self, source: str) -> Sequence[str]:
         """Name the variables of a source's active model."""
         return self.sources.get(source).wanted
+
+    async def learn(self, source: str, names: Iterable[str]) -> None:
+        """Let a source without a model have these variables."""
+        await self.ingest.learn(self.sources.get(source), names)
+
+    def collecting(self, source: str) -> bool:
+        """Whether a source has no model yet, so that any variable is welcome."""
+        return self.sources.get(source).collecting
 
     async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
         """Store rows; they are durable when this returns."""
@@ -152,6 +161,7 @@ class Service:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
         for name, path in settings.models.items():
             await asyncio.to_thread(self.registry.import_file, name, path)
+        await asyncio.to_thread(self.registry.collect_once, settings.collect)
         self.settings = settings
         shared = ("connect", "notify", "recalibrate_every")
         if any(getattr(settings, name) != getattr(old, name) for name in shared):
@@ -165,7 +175,8 @@ class Service:
             self.tasks = fresh
             fresh.start()
         for source in self.sources.all():
-            await asyncio.to_thread(self.registry.refresh_threshold, source)
+            if not source.collecting:
+                await asyncio.to_thread(self.registry.refresh_threshold, source)
         self.settings_error = None
 
     def stop_streams(self) -> None:
@@ -189,10 +200,14 @@ class Service:
         return self.tasks.channels
 
     def _changed(self, source: Source) -> None:
+        if source.collecting:
+            return
         self.metrics.threshold.labels(source.name).set(source.threshold)
         self.crew.wake(source)
 
     def _step(self, source: Source) -> bool:
+        if source.collecting:
+            return False
         scorer = self._scorers.get(source.name)
         if scorer is None:
             scorer = Scorer(

@@ -63,6 +63,8 @@ class Tasks:
         while True:
             await asyncio.sleep(self._service.settings.recalibrate_every * 3600)
             for source in self._service.sources.all():
+                if source.collecting:
+                    continue
                 try:
                     done = await asyncio.to_thread(recalibrate, self._service, source)
                     _log.info("recalibrated %s: %s", source.name, done["note"])

@@ -124,7 +124,9 @@ async def _take(
     if kind in TABLES:
         body, most = await request.body(), service.settings.detect_cells
         frame = await run_in_threadpool(read_body, body, kind=kind, most=most)
-        blocks, left_out = table_rows(frame, time=time, known=known.wanted)
+        blocks, left_out = table_rows(
+            frame, time=time, known=None if known.collecting else known.wanted
+        )
         while (block := await run_in_threadpool(next, blocks, None)) is not None:
             receipts.append((offset, await service.accept(source, block)))
             offset += len(block)
