@@ -11,11 +11,11 @@ const NOTE = "Runs beside the watching; nothing changes until you activate the r
 /** For any source, or for one alone (`only`), which then need not be chosen. */
 export function training(signal, started, { only = null } = {}) {
   const place = h("div", {});
-  fill(place, async (round) => form(only ? [only] : await api("/sources", { signal: round }), round, started), { signal });
+  fill(place, async (round) => form(only ? [only] : await api("/sources", { signal: round }), round, started, only), { signal });
   return card(only ? "Fit from this period" : "Train from stored rows", NOTE, place);
 }
 
-function form(sources, signal, started) {
+function form(sources, signal, started, only) {
   const filled = sources.filter(({ last_time }) => last_time !== null);
   if (!filled.length) return empty("No source has rows yet.");
   const source = h("select", { id: "fit-source" }, filled.map(({ name }) => h("option", { value: name }, name)));
@@ -40,12 +40,12 @@ function form(sources, signal, started) {
   change("start", start);
   change("end", end);
   source.addEventListener("change", () => { period = {}; look(); });
-  const go = button(filled.length === 1 && sources.length === 1 ? "Fit from this period" : "Start training", async () => {
+  const go = button(only ? "Fit from this period" : "Start training", async () => {
     const body = { ...period, ...(name.value.trim() ? { name: name.value.trim() } : {}) };
     await attempt(() => api(`/sources/${enc(source.value)}/fits`, { method: "POST", body, signal }), "Training has begun.");
     started();
   }, { class: "primary" });
   const field = (label, input) => h("span", { class: "field" }, h("label", { for: input.id }, label), input);
-  return [h("div", { class: "tools form" }, sources.length > 1 ? field("Source", source) : null,
+  return [h("div", { class: "tools form" }, only ? null : field("Source", source),
     field(`From (${zone()})`, start), field("To", end), field("Name", name), go), shown];
 }
