@@ -78,8 +78,9 @@ def _fit(plant: object, place: Path, *, seed: int) -> None:
     # The rows are a second apart, so that the model knows a gap when it sees one.
     times = np.datetime64("2026-01-05", "us") + np.arange(len(rows)) * np.timedelta64(1, "s")
     table = pl.DataFrame({"time": times, **dict(zip(plant.variables, rows.T, strict=True))})
-    # As many false incidents as `alora-ts demo` allows, whose rows are a minute apart.
-    ALoRa(seed=seed, false_alarms="1 per 4320 rows").fit(table).save(place)
+    # As many false incidents as `alora-ts demo` allows, whose rows are a minute apart. One thread:
+    # on a busy machine several wait for each other, many times as long as they save.
+    ALoRa(seed=seed, false_alarms="1 per 4320 rows", threads=1).fit(table).save(place)
 
 
 def _choose_port(wanted: int | None) -> int:
