@@ -11,7 +11,7 @@ import { stateBadges } from "../sources.js";
 import { parse, since, when } from "../times.js";
 
 // Scores in a tile's little line, and how long news are gathered before the list is asked for again.
-const POINTS = 100, GATHER = 500;
+const POINTS = 100, GATHER = 500, GROW = 3000;
 const GRADES = { high: 3, medium: 2, low: 1 };
 const STATES = { alarm: "in alarm", silent: "silent", other: "neither" };
 // Collecting sources have no readings that would tell of new rows.
@@ -52,7 +52,14 @@ export const overview = {
     const timer = setInterval(() => { if ([...known.values()].some(({ state }) => state === "collecting")) sources(); }, LOOK);
     signal.addEventListener("abort", () => { clearTimeout(waiting); clearInterval(timer); });
     live.addEventListener("reading", ({ detail }) => update(tiles, known, detail), { signal });
-    live.addEventListener("incident", ({ detail }) => (detail.change === "updated" ? grow(tiles, known, detail) : gather()), { signal });
+    // An open incident grows with every row; the list below follows a little later.
+    let growing = null;
+    signal.addEventListener("abort", () => clearTimeout(growing));
+    live.addEventListener("incident", ({ detail }) => {
+      if (detail.change !== "updated") { gather(); return; }
+      grow(tiles, known, detail);
+      growing ??= setTimeout(() => { growing = null; incidents(); }, GROW);
+    }, { signal });
     live.addEventListener("resumed", gather, { signal });
   },
 };
