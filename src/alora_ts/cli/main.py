@@ -20,6 +20,7 @@ from alora_ts.cli.evaluate import evaluate
 from alora_ts.cli.explain import explain, info
 from alora_ts.cli.export import export
 from alora_ts.cli.fit import fit
+from alora_ts.cli.replay import replay
 from alora_ts.cli.serve import serve
 
 _INTERRUPTED = 130
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, detect, backtest, explain, info, export, evaluate, demo, serve):
+for command in (fit, detect, backtest, explain, info, export, evaluate, demo, serve, replay):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

@@ -27,6 +27,12 @@ def serve(
             "--model", "-m", metavar="[NAME=]FILE", help="A source and its model; repeatable."
         ),
     ] = None,
+    collect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A source that collects rows before it has a model; repeatable."
+        ),
+    ] = None,
     config: ConfigOption = None,
     host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8080 if not given.")] = None,
@@ -41,18 +47,15 @@ def serve(
 
     Example: `alora-ts serve --model plant.alora` and open http://127.0.0.1:8080
     """
-    import logging
-
-    import torch
-
     refuse_without_packages()
-    from alora_ts.serve.operate.log_limit import LogLimit
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings_file import read_settings
 
     flags = given_settings(host=host, port=port, store=store, folder=folder)
     if model:
         flags["models"] = dict(_name(one) for one in model)
+    if collect:
+        flags["collect"] = tuple(collect)
     settings = read_settings(config, flags=flags)
     if check:
         from alora_ts.serve.check import check_settings
@@ -60,13 +63,24 @@ def serve(
         check_settings(settings)
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
+    prepare_process()
+    run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
+
+
+def prepare_process(*, level: str = "INFO") -> None:
+    """Set up what belongs to the whole process: its log, and how many threads compute."""
+    import logging
+
+    import torch
+
+    from alora_ts.serve.operate.log_limit import LogLimit
+
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogLimit())
-    logging.getLogger("alora_ts.serve").setLevel(logging.INFO)
+    logging.getLogger("alora_ts.serve").setLevel(level)
     # Windows are small: a second thread inside torch costs more than it brings.
     torch.set_num_threads(1)
-    run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
 
 
 def refuse_without_packages() -> None:

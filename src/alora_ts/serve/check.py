@@ -18,7 +18,8 @@ __all__ = ["check_settings"]
 def check_settings(settings: Settings) -> None:
     """Raise where a model cannot be used or a connector feeds a source that does not exist.
 
-    Sources are those with a model in the settings and those that the store knows.
+    Sources are those with a model in the settings, those that are to collect, and those that the
+    store knows.
     """
     for name, path in settings.models.items():
         try:
@@ -27,7 +28,7 @@ def check_settings(settings: Settings) -> None:
             raise AloraError(f"the model of {name!r}, {path}, {error.strerror}") from error
         except AloraError as error:
             raise AloraError(str(error).replace("the file", str(path))) from error
-    known = {*settings.models, *_stored(settings)}
+    known = {*settings.models, *settings.collect, *_stored(settings)}
     connect, notify = settings.connect, settings.notify
     asked = [
         (one.name, one.source)
@@ -36,8 +37,8 @@ def check_settings(settings: Settings) -> None:
     for section, source in asked:
         if source not in known:
             raise AloraError(
-                f"{section!r} names the source {source!r}, which has no model"
-                f"{nearest(source, known)}; add it to [models]"
+                f"{section!r} names the source {source!r}, which is not there"
+                f"{nearest(source, known)}; add it to [models] or to `collect`"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.app import create_app
 from alora_ts.serve.http.connection import make_protocol, most_connections
+from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 
@@ -37,7 +38,12 @@ def refuse_open_door(service: Service) -> None:
 
 
 def run_service(
-    settings: Settings, *, read: Callable[[], Settings] | None = None, file: Path | None = None
+    settings: Settings,
+    *,
+    read: Callable[[], Settings] | None = None,
+    file: Path | None = None,
+    feeds: Sequence[Connector] = (),
+    ready: Callable[[str], None] = lambda url: _log.info("listening on %s", url),
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests in progress are finished, then the store is closed.
 
@@ -48,8 +54,12 @@ def run_service(
         Reads the settings again: at SIGHUP, and when the file has changed.
     file : Path, optional
         The file to watch.
+    feeds : sequence of Connector
+        Ways in for rows beside those of the settings.
+    ready : callable
+        Called with each address once it is listened on.
     """
-    service = Service(settings)
+    service = Service(settings, feeds=feeds)
     try:
         refuse_open_door(service)
     except AloraError:
@@ -82,7 +92,7 @@ def run_service(
         timeout_graceful_shutdown=5,
         timeout_keep_alive=30,
     )
-    server = _Server(config, service)
+    server = _Server(config, service, ready)
     # The server raises the signal again once it has ended in order; being asked to stop is no
     # failure, so that second one means nothing.
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
@@ -105,9 +115,12 @@ def _ignore(number: int, frame: FrameType | None) -> None:
 class _Server(uvicorn.Server):
     """Says where it listens, and ends the live updates before it waits for requests to end."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, ready: Callable[[str], None]
+    ) -> None:
         super().__init__(config)
         self._service = service
+        self._ready = ready
 
     async def on_tick(self, counter: int) -> bool:
         if self._service.store.writer.lost and not self.should_exit:
@@ -121,7 +134,7 @@ class _Server(uvicorn.Server):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
-                _log.info("listening on http://%s:%d", shown, port)
+                self._ready(f"http://{shown}:{port}")
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         self._service.stop_streams()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from alora_ts.diagnosis.shares import shares
@@ -20,7 +20,7 @@ from alora_ts.serve.operate.collector import ServiceCollector
 from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.rows.ingest import Ingest
-from alora_ts.serve.rows.interface import Receipt, Row
+from alora_ts.serve.rows.interface import Connector, Receipt, Row
 from alora_ts.serve.rows.values import RowError
 from alora_ts.serve.scoring.scorer import Scored, Scorer
 from alora_ts.serve.scoring.source import Source, Sources
@@ -39,6 +39,8 @@ class Service:
     Parameters
     ----------
     settings : Settings
+    feeds : sequence of Connector
+        Ways in for rows beside those of the settings.
 
     Attributes
     ----------
@@ -46,8 +48,9 @@ class Service:
         The current ones; a reload replaces them.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, feeds: Sequence[Connector] = ()) -> None:
         self.settings = settings
+        self.feeds = feeds
         self.started = now_micros()
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.store = Store(settings.address)
@@ -84,6 +87,7 @@ class Service:
             self.registry.load()
             for name, path in settings.models.items():
                 self.registry.import_file(name, path)
+            self.registry.collect_once(settings.collect)
         except BaseException:
             self.close()
             raise
@@ -98,6 +102,14 @@ class Service:
     def variables(self, source: str) -> Sequence[str]:
         """Name the variables of a source's active model."""
         return self.sources.get(source).wanted
+
+    async def learn(self, source: str, names: Iterable[str]) -> None:
+        """Let a source without a model have these variables."""
+        await self.ingest.learn(self.sources.get(source), names)
+
+    def collecting(self, source: str) -> bool:
+        """Whether a source has no model yet, so that any variable is welcome."""
+        return self.sources.get(source).collecting
 
     async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
         """Store rows; they are durable when this returns."""
@@ -148,6 +160,7 @@ class Service:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
         for name, path in settings.models.items():
             await asyncio.to_thread(self.registry.import_file, name, path)
+        await asyncio.to_thread(self.registry.collect_once, settings.collect)
         self.settings = settings
         shared = ("connect", "notify", "recalibrate_every")
         if any(getattr(settings, name) != getattr(old, name) for name in shared):
@@ -161,7 +174,8 @@ class Service:
             self.tasks = fresh
             fresh.start()
         for source in self.sources.all():
-            await asyncio.to_thread(self.registry.refresh_threshold, source)
+            if not source.collecting:
+                await asyncio.to_thread(self.registry.refresh_threshold, source)
         self.settings_error = None
 
     def stop_streams(self) -> None:
@@ -185,10 +199,14 @@ class Service:
         return self.tasks.channels
 
     def _changed(self, source: Source) -> None:
+        if source.collecting:
+            return
         self.metrics.threshold.labels(source.name).set(source.threshold)
         self.crew.wake(source)
 
     def _step(self, source: Source) -> bool:
+        if source.collecting:
+            return False
         scorer = self._scorers.get(source.name)
         if scorer is None:
             scorer = Scorer(

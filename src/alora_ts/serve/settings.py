@@ -32,6 +32,8 @@ class Settings(BaseModel):
         A path or ``postgresql://…``; by default ``store.db`` in the folder.
     models
         Source names with the model files they begin with.
+    collect
+        Sources that are to store rows before they have a model.
     hosts
         Names under which browsers may reach the service, besides loopback.
     late_limit
@@ -76,6 +78,7 @@ class Settings(BaseModel):
     folder: Path = Path("alora-data")
     store: str | None = None
     models: dict[str, Path] = Field(default_factory=dict)
+    collect: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     late_limit: _Seconds = 3600.0
     future_limit: _Seconds = 10.0
@@ -102,6 +105,11 @@ class Settings(BaseModel):
         for name in models:
             check_source_name(name)
         return models
+
+    @field_validator("collect")
+    @classmethod
+    def _collecting(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(check_source_name(name) for name in names)
 
     @property
     def address(self) -> str:

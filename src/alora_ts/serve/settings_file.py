@@ -62,11 +62,13 @@ def read_settings(
                     f"{nearest(key, _simple())}"
                 )
             spoken[key] = value
-    hosts = {"hosts": tuple(spoken["hosts"].split(","))} if "hosts" in spoken else {}
+    lists: dict[str, tuple[str, ...]] = {
+        name: tuple(spoken[name].split(",")) for name in ("hosts", "collect") if name in spoken
+    }
     given = dict(flags or {})
     flagged = given.pop("models", {})
     models = {**content.get("models", {}), **flagged}
-    together = {**content, **spoken, **hosts, **given, "models": models}
+    together = {**content, **spoken, **lists, **given, "models": models}
     try:
         settings = Settings.model_validate(together)
     except ValidationError as error:

@@ -59,17 +59,25 @@ class MqttConnector:
             session_expiry=self._settings.session_expiry,
             progress=self._progress,
         )
+        source = self._settings.source
         intake = await self._open(host)
         subscriber.start()
         try:
             while True:
                 messages = await subscriber.next(timeout=_TICK)
-                if tuple(host.variables(self._settings.source)) != intake.signals:
+                if tuple(host.variables(source)) != intake.signals:
                     # Another model was activated: kept samples find their new rows.
                     intake.close()
                     intake = await self._open(host)
                 now = now_micros()
-                rows, samples = self._read(messages, now, intake.signals)
+                rows, samples = self._read(
+                    messages, now, None if host.collecting(source) else intake.signals
+                )
+                fresh = {sample.signal for sample in samples} - set(intake.signals)
+                if fresh and host.collecting(source):
+                    await host.learn(source, fresh)
+                    intake.close()
+                    intake = await self._open(host)
                 await intake.take(rows, samples, now=now)
                 subscriber.acknowledge(messages)
                 await intake.tick(now=now)
@@ -91,7 +99,7 @@ class MqttConnector:
         return intake
 
     def _read(
-        self, messages: Sequence[Message], now: int, known: Container[str]
+        self, messages: Sequence[Message], now: int, known: Container[str] | None
     ) -> tuple[list[Row], list[Sample]]:
         rows, samples = list[Row](), list[Sample]()
         for message in messages:
@@ -122,7 +130,7 @@ def _read_samples(
     matcher: TopicMatcher,
     words: dict[str, str],
     now: int,
-    known: Container[str],
+    known: Container[str] | None,
 ) -> list[Sample]:
     settings = matcher.settings
     key, unit = settings.time_key, settings.time_unit
@@ -130,7 +138,7 @@ def _read_samples(
         time, fields = read_fields(message.payload, time_key=key, unit=unit)
         values = {matcher.variable(words, field): value for field, value in fields.items()}
         # Devices send more than anyone watches.
-        values = {name: value for name, value in values.items() if name in known}
+        values = {name: value for name, value in values.items() if known is None or name in known}
     else:
         time, value = read_value(
             message.payload, value_key=settings.value_key, time_key=key, unit=unit

@@ -35,7 +35,7 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
     each time. The result lies within ``recalibrate_limit`` times the model's level, up or down.
     """
     settings = service.settings
-    model = service.models.get(source.model_id)
+    model = service.models.get(source.active)
     with service.store.reading() as connection:
         active = active_model(connection, source.id)
         recent = scored_rows(
@@ -82,7 +82,7 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
     service.store.change(
         "level recalibrated",
         source.name,
-        lambda c: save_recalibration(c, source.id, source.model_id, value, note),
+        lambda c: save_recalibration(c, source.id, source.active, value, note),
         {"value": value},
     )
     return _show(service, source, note)
@@ -90,10 +90,11 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
 
 def undo_recalibration(service: Service, source: Source) -> dict[str, Any]:
     """Return to the alarm level the model was fitted with."""
+    model_id = source.active
     service.store.change(
         "recalibration undone",
         source.name,
-        lambda c: undo_recalibrations(c, source.id, source.model_id),
+        lambda c: undo_recalibrations(c, source.id, model_id),
     )
     return _show(service, source, "the model's own level")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -10,15 +11,22 @@ from sqlalchemy import Connection
 from alora_ts.errors import ArtifactError
 from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
 from alora_ts.serve.problems import ConflictError
-from alora_ts.serve.scoring.restore import row_micros
+from alora_ts.serve.scoring.restore import UNTIMED_MICROS, row_micros
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
 from alora_ts.serve.store.models import save_model
-from alora_ts.serve.store.rows import count_rows, first_time, last_arrival, newest_time
+from alora_ts.serve.store.rows import (
+    count_rows,
+    first_of_newest,
+    first_time,
+    last_arrival,
+    newest_time,
+)
 from alora_ts.serve.store.sources import (
     activate,
     active_model,
     add_source,
     all_sources,
+    begin_scoring,
     recalibrated,
     roll_back,
     set_variables,
@@ -26,10 +34,12 @@ from alora_ts.serve.store.sources import (
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import first_summary
+from alora_ts.serve.times import from_micros
 
 __all__ = ["Registry"]
 
 _ROWS_IN_BUCKET = 256
+_COLLECTED = 50_000
 
 
 class Registry:
@@ -62,25 +72,29 @@ class Registry:
         with self._store.reading() as connection:
             for record in all_sources(connection):
                 active = active_model(connection, record.id)
-                if active is None:
-                    continue
-                model = self._models.get(active.model_id)
+                model_id = None if active is None else active.model_id
                 oldest = first_time(connection, record.id)
                 self._sources.add(
                     Source(
                         id=record.id,
                         name=record.name,
                         variables=tuple(record.variables),
-                        model_id=active.model_id,
-                        wanted=model.model_.preparation.variables,
+                        model_id=model_id,
+                        wanted=tuple(record.variables)
+                        if model_id is None
+                        else self._models.get(model_id).model_.preparation.variables,
                         bucket_us=record.bucket_us,
                         newest=newest_time(connection, record.id),
                         arrived=last_arrival(connection, record.id),
                         first=_first(connection, record.id, record.bucket_us, oldest),
                         rows_from=oldest,
                         rows=count_rows(connection, record.id),
-                        threshold=self._threshold(connection, record.id, active.model_id),
-                        unscored=count_rows(connection, record.id, start=record.score_from_us),
+                        threshold=math.inf
+                        if model_id is None
+                        else self._threshold(connection, record.id, model_id),
+                        unscored=0
+                        if model_id is None
+                        else count_rows(connection, record.id, start=record.score_from_us),
                     )
                 )
 
@@ -117,22 +131,68 @@ class Registry:
             return self._store.change("model uploaded", name, write)
         return self._store.writer.run(write)
 
-    def activate(self, name: str, model_id: str) -> Source:
-        """Let a source, known or new, use a model from its next row on."""
+    def collect(self, name: str) -> Source:
+        """Make a source without a model: it keeps rows to learn from."""
+        if name in {source.name for source in self._sources.all()}:
+            raise ConflictError(f"there is a source {name!r} already; choose another name")
+
+        def write(connection: Connection) -> int:
+            return add_source(connection, name, (), UNTIMED_MICROS * _ROWS_IN_BUCKET)
+
+        source = Source(
+            id=self._store.change("source made", check_source_name(name), write, {"model": None}),
+            name=name,
+            variables=(),
+            model_id=None,
+            wanted=(),
+            bucket_us=UNTIMED_MICROS * _ROWS_IN_BUCKET,
+            newest=None,
+            first=None,
+            rows=0,
+            threshold=math.inf,
+        )
+        self._sources.add(source)
+        return source
+
+    def collect_once(self, names: Iterable[str]) -> None:
+        """Make those of some sources that are not there yet."""
+        known = {source.name for source in self._sources.all()}
+        for name in names:
+            if name not in known:
+                self.collect(name)
+
+    def activate(self, name: str, model_id: str, *, since: int | None = None) -> Source:
+        """Let a source, known or new, use a model from its next row on.
+
+        One that collected until now is scored from ``since`` on, or from the first of its newest
+        50,000 rows, whichever is later.
+        """
         model = self._models.get(model_id)
         wanted = model.model_.preparation.variables
         known = {source.name: source for source in self._sources.all()}.get(name)
         if known is None:
             return self._make(check_source_name(name), model_id, wanted)
         variables = (*known.variables, *(v for v in wanted if v not in known.variables))
+        detail: dict[str, str] = {"model": model_id}
+        collected, start = known.collecting, -(2**62)
+        if collected:
+            known.bucket_us = self._bucket(model_id)
+            start = self._scored_from(known, since)
+            detail["scored_from"] = from_micros(start)
 
         def write(connection: Connection) -> float:
+            if collected:
+                begin_scoring(connection, known.id, bucket=known.bucket_us, start=start)
             if variables != known.variables:
                 set_variables(connection, known.id, variables)
             activate(connection, known.id, model_id)
             return self._threshold(connection, known.id, model_id)
 
-        threshold = self._store.change("model activated", name, write, {"model": model_id})
+        threshold = self._store.change("model activated", name, write, detail)
+        if collected:
+            known.scored_from = start
+            with self._store.reading() as connection:
+                known.unscored = count_rows(connection, known.id, start=start)
         self._take_up(known, variables, model_id, wanted, threshold)
         return known
 
@@ -163,13 +223,13 @@ class Registry:
     def refresh_threshold(self, source: Source) -> float:
         """Update a source's alarm level after recalibrations."""
         with self._store.reading() as connection:
-            source.threshold = self._threshold(connection, source.id, source.model_id)
+            source.threshold = self._threshold(connection, source.id, source.active)
         self._changed(source)
         return source.threshold
 
     def own_threshold(self, source: Source) -> float:
         """The alarm level a source's model was fitted with."""
-        return self._models.get(source.model_id).model_.calibration.threshold.value
+        return self._models.get(source.active).model_.calibration.threshold.value
 
     def _threshold(self, connection: Connection, source: int, model_id: str) -> float:
         """The model's own alarm level, or the one somebody asked to recalibrate it to."""
@@ -179,8 +239,7 @@ class Registry:
         return self._models.get(model_id).model_.calibration.threshold.value
 
     def _make(self, name: str, model_id: str, wanted: tuple[str, ...]) -> Source:
-        model = self._models.get(model_id)
-        bucket = row_micros(model) * _ROWS_IN_BUCKET
+        model, bucket = self._models.get(model_id).model_, self._bucket(model_id)
 
         def write(connection: Connection) -> int:
             number = add_source(connection, name, wanted, bucket)
@@ -202,6 +261,17 @@ class Registry:
         self._sources.add(source)
         self._changed(source)
         return source
+
+    def _bucket(self, model_id: str) -> int:
+        return row_micros(self._models.get(model_id)) * _ROWS_IN_BUCKET
+
+    def _scored_from(self, source: Source, since: int | None) -> int:
+        """Where scoring begins: more rows than these would keep new ones waiting for long."""
+        with self._store.reading() as connection:
+            oldest = first_of_newest(connection, source.id, _COLLECTED)
+        if oldest is None:
+            return -(2**62)
+        return oldest if since is None else max(oldest, since)
 
     def _take_up(
         self,

@@ -41,7 +41,7 @@ class Tasks:
     def prepare(self) -> None:
         """Make connectors and channels; an error in their settings shows here."""
         settings = self._service.settings
-        self.connectors = build_connectors(settings.connect)
+        self.connectors = [*build_connectors(settings.connect), *self._service.feeds]
         self._channels = build_channels(settings.notify)
         self.channels = [channel.name for channel in self._channels]
 
@@ -65,6 +65,8 @@ class Tasks:
         while True:
             await asyncio.sleep(self._service.settings.recalibrate_every * 3600)
             for source in self._service.sources.all():
+                if source.collecting:
+                    continue
                 try:
                     done = await asyncio.to_thread(recalibrate, self._service, source)
                     _log.info("recalibrated %s: %s", source.name, done["note"])

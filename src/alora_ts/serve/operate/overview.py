@@ -65,7 +65,7 @@ def _show(
         "first_time": None if source.first is None else from_micros(source.first),
         "last_time": None if source.newest is None else from_micros(source.newest),
         "score": None if reading is None else reading.score,
-        "threshold": source.threshold,
+        "threshold": None if source.collecting else source.threshold,
         "state": _state(service, source, alarming, reading),
         "silent_signals": silent,
         "open_incidents": len(alarming),
@@ -73,6 +73,7 @@ def _show(
         "worst": max(alarming, key=_how_bad, default=None),
         "recent": [row.score for row in last[-recent:]] if recent else [],
         "can_roll_back": can_roll_back(connection, source.id),
+        "scored_from": None if source.scored_from is None else from_micros(source.scored_from),
         "trouble": service.crew.troubles.get(source.name),
     }
 
@@ -90,6 +91,8 @@ def _state(
 
     It follows from incidents, not from the last row, of which a single one can be odd.
     """
+    if source.collecting:
+        return "collecting"
     if source.newest is None:
         return "waiting"
     if any(incident["kind"] != "silence" for incident in incidents):

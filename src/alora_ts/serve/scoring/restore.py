@@ -14,10 +14,19 @@ from alora_ts.model.stream import Stream
 from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.store.rows import RowBlock, rows_before
 
-__all__ = ["gap_micros", "held_rows", "push_time", "replay", "replayed_rows", "row_micros"]
+__all__ = [
+    "UNTIMED_MICROS",
+    "gap_micros",
+    "held_rows",
+    "push_time",
+    "replay",
+    "replayed_rows",
+    "row_micros",
+]
 
 _SEARCHED = 2000
-_UNTIMED_STEP = 1.0
+UNTIMED_MICROS = 1_000_000
+"""From a row to the next where nobody saw dates."""
 
 
 def push_time(model: ALoRa, time: int) -> np.datetime64 | None:
@@ -39,7 +48,7 @@ def gap_micros(model: ALoRa) -> float | None:
 def row_micros(model: ALoRa) -> int:
     """From a row to the next, as the model learned it; a second where it saw no dates."""
     step = model.model_.preparation.step if push_time(model, 0) is not None else None
-    return max(1, round((step or _UNTIMED_STEP) * 1e6))
+    return UNTIMED_MICROS if not step else max(1, round(step * 1e6))
 
 
 def replayed_rows(model: ALoRa) -> int:

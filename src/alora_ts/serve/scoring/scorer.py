@@ -141,8 +141,8 @@ class Scorer:
             self._held = HeldRows()
         self._held.forget_from(start)
         source.reload = False
-        self._model = self._models.get(source.model_id)
-        self._model_id = source.model_id
+        self._model = self._models.get(source.active)
+        self._model_id = source.active
         fitted = self._model.model_
         self._places = source.variables
         self._variables = fitted.preparation.variables
@@ -172,7 +172,7 @@ class Scorer:
         self._untold = {key for key in going_on if not was_told(connection, key)}
         self._changes = Changes(
             source_id=source.id,
-            model_id=source.model_id,
+            model_id=self._model_id,
             before=before,
             after=after,
             present=self._builder.open,

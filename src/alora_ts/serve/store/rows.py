@@ -20,6 +20,7 @@ __all__ = [
     "RowBlock",
     "count_rows",
     "fill_rows",
+    "first_of_newest",
     "first_time",
     "insert_rows",
     "known_rows",
@@ -28,6 +29,7 @@ __all__ = [
     "raw_scores_before",
     "read_readings",
     "recent_scores",
+    "row_times",
     "rows_before",
     "rows_from",
     "save_readings",
@@ -148,6 +150,19 @@ def _block(found: Sequence[Record], variables: int) -> RowBlock:
     return RowBlock(times, arrived, unpack_cells([row[2] for row in found], variables))
 
 
+def row_times(
+    connection: Connection, source: int, *, start: int, end: int, limit: int
+) -> NDArray[np.int64]:
+    """The times of the newest rows in [start, end), oldest first."""
+    query = (
+        select(rows.c.time_us)
+        .where(rows.c.source_id == source, rows.c.time_us >= start, rows.c.time_us < end)
+        .order_by(rows.c.time_us.desc())
+        .limit(limit)
+    )
+    return np.array(connection.scalars(query).all()[::-1], dtype=np.int64)
+
+
 def first_time(connection: Connection, source: int) -> int | None:
     """The time of the first row."""
     first: int | None = connection.scalar(
@@ -162,6 +177,18 @@ def newest_time(connection: Connection, source: int) -> int | None:
         select(func.max(rows.c.time_us)).where(rows.c.source_id == source)
     )
     return newest
+
+
+def first_of_newest(
+    connection: Connection, source: int, count: int, *, end: int | None = None
+) -> int | None:
+    """The time of the oldest among the newest ``count`` rows (before ``end``)."""
+    query = select(rows.c.time_us).where(rows.c.source_id == source)
+    if end is not None:
+        query = query.where(rows.c.time_us < end)
+    newest = query.order_by(rows.c.time_us.desc()).limit(count).subquery()
+    found: int | None = connection.scalar(select(func.min(newest.c.time_us)))
+    return found
 
 
 def last_arrival(connection: Connection, source: int) -> int:

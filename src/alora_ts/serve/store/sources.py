@@ -16,6 +16,7 @@ __all__ = [
     "active_model",
     "add_source",
     "all_sources",
+    "begin_scoring",
     "can_roll_back",
     "note_late",
     "recalibrated",
@@ -56,6 +57,15 @@ def set_variables(connection: Connection, source: int, variables: Sequence[str])
     """Keep a list of variables that has grown."""
     connection.execute(
         update(sources).where(sources.c.id == source).values(variables=list(variables))
+    )
+
+
+def begin_scoring(connection: Connection, source: int, *, bucket: int, start: int) -> None:
+    """Let a source that only collected rows be scored from a time on."""
+    connection.execute(
+        update(sources)
+        .where(sources.c.id == source)
+        .values(bucket_us=bucket, score_from_us=start, late_us=None)
     )
 
 

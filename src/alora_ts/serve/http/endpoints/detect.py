@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from alora_ts.errors import DataError
 from alora_ts.serve.http.endpoints.bodies import read_rows
 from alora_ts.serve.http.endpoints.common import PROBLEMS, ServiceHere, answer
-from alora_ts.serve.http.endpoints.tables import read_csv, read_parquet
+from alora_ts.serve.http.endpoints.tables import TABLES, read_body
 from alora_ts.serve.rows.table import rows_frame
 from alora_ts.serve.rows.values import RowError, read_values
 from alora_ts.serve.service import Service
@@ -21,7 +21,6 @@ from alora_ts.serve.service import Service
 __all__ = ["router"]
 
 router = APIRouter(tags=["detect"], responses=PROBLEMS)
-_PARQUET = {"application/vnd.apache.parquet", "application/x-parquet"}
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -51,7 +50,7 @@ async def detect(
     Nothing of it is stored. JSON as for sending rows, CSV or Parquet.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    if kind not in {"application/json", "text/csv", *_PARQUET}:
+    if kind not in {"application/json", *TABLES}:
         raise HTTPException(415, "send application/json, text/csv or Parquet")
     body = await request.body()
     return answer(await run_in_threadpool(_diagnose, service, model_id, kind, body))
@@ -69,8 +68,7 @@ def _diagnose(service: Service, model_id: str, kind: str, body: bytes) -> dict[s
             )
         frame = _from_rows(body, variables)
     else:
-        read = read_parquet if kind in _PARQUET else read_csv
-        frame = read(body, most=service.settings.detect_cells)
+        frame = read_body(body, kind=kind, most=service.settings.detect_cells)
     if frame.height == 0:
         raise DataError("the table has no rows; send at least one")
     return model.diagnose(frame, progress=False).to_dict()

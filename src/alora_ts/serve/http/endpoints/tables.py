@@ -16,13 +16,30 @@ from starlette.exceptions import HTTPException
 from alora_ts.errors import DataError
 from alora_ts.serve.http.endpoints import parquet_child
 
-__all__ = ["read_csv", "read_parquet"]
+__all__ = ["PARQUET", "TABLES", "read_body"]
+
+PARQUET = {"application/vnd.apache.parquet", "application/x-parquet"}
+TABLES = {"text/csv", *PARQUET}
 
 _COLUMNS = 10_000
 _SECONDS = 120.0
 _LEAST = 128 * 2**20
 _CELL = 24  # bytes, with what decoding needs beside the number itself
 _together = threading.BoundedSemaphore(2)
+
+
+def read_body(body: bytes, *, kind: str, most: int) -> pl.DataFrame:
+    """Read a table whose size is looked at first: a small file can hold very many rows.
+
+    Parameters
+    ----------
+    body : bytes
+    kind : str
+        Its content type, one of ``TABLES``.
+    most : int
+        Cells it may have.
+    """
+    return (read_parquet if kind in PARQUET else read_csv)(body, most=most)
 
 
 def read_csv(body: bytes, *, most: int) -> pl.DataFrame:

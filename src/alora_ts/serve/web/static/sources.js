@@ -7,6 +7,7 @@ const STATES = {
   alarm: { icon: "▲", text: "alarm" },
   "warm-up": { icon: "◔", text: "warming up" },
   silent: { icon: "○", text: "silent" },
+  collecting: { icon: "◌", text: "collecting" },
   waiting: { icon: "○", text: "waiting for rows" },
 };
 
