@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from alora_ts.serve.http.access import Guard
 from alora_ts.serve.http.endpoints import (
     audit,
+    channels,
     detect,
     docs,
     events,
@@ -60,7 +61,7 @@ def create_app(service: Service) -> FastAPI:
     )
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, models, detect, fits, events, health, audit):
+    for part in (sources, rows, incidents, models, detect, fits, events, health, audit, channels):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from alora_ts.errors import AloraError
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.incidents.arrivals import watch_arrivals
-from alora_ts.serve.notify import Dispatcher, build_channels
+from alora_ts.serve.notify import Channel, Dispatcher, build_channels
+from alora_ts.serve.notify.dispatcher import ChannelState
 from alora_ts.serve.operate.retention import keep_clean
 from alora_ts.serve.store.outbox import StoredOutbox
 
@@ -36,6 +37,7 @@ class Tasks:
         self._running: list[asyncio.Task[None]] = []
         self.connectors: list[Connector] = []
         self.channels: list[str] = []
+        self._channels: list[Channel] = []
 
     def prepare(self) -> None:
         """Make connectors and channels; an error in their settings shows here."""
@@ -43,6 +45,14 @@ class Tasks:
         self.connectors = build_connectors(settings.connect)
         self._channels = build_channels(settings.notify)
         self.channels = [channel.name for channel in self._channels]
+
+    def channel_states(self) -> dict[str, ChannelState]:
+        """How each channel is."""
+        return {channel.name: channel.state for channel in self._channels}
+
+    def channel(self, name: str) -> Channel | None:
+        """One channel of the settings."""
+        return next((one for one in self._channels if one.name == name), None)
 
     def start(self) -> None:
         """Run what was prepared."""

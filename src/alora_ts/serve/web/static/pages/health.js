@@ -61,9 +61,11 @@ function verdict(wrong) {
 
 function channels(list) {
   if (!list.length) return empty("Nobody is notified.", "Channels are set up under [notify].");
-  return h("ul", { class: "culprits" }, list.map(({ name, pending, sent, dead }) => h("li", {},
-    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead ? "alarm" : "ok" } }, dead ? `▲ ${dead} given up` : "● ok")),
-    h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way`))));
+  return h("ul", { class: "culprits" }, list.map(({ name, pending, sent, dead, missed, error, gave_up }) => h("li", {},
+    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead || error ? "alarm" : "ok" } },
+      error ? "▲ failing" : dead ? `▲ ${dead} given up` : "● ok")),
+    h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way${missed ? ` · ${whole(missed)} old news, summed up` : ""}`,
+      error || gave_up ? h("span", { class: "hot-word" }, ` · ${error ?? gave_up}`) : null))));
 }
 
 function connectors(list) {
