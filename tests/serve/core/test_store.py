@@ -193,7 +193,7 @@ def _as_the_first_schema_had_it(address: str) -> None:
     older.execute("ALTER TABLE readings DROP COLUMN alarm")
     for column in ("source", "expires_us"):
         older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
-    for table in ("audit", "heartbeat", "holder"):
+    for table in ("audit", "heartbeat", "held", "holder", "mutes"):
         older.execute(f"DROP TABLE {table}")
     older.execute("UPDATE alembic_version SET version_num = '0001'")
     older.commit()

@@ -18,6 +18,7 @@ from alora_ts.serve.http.endpoints import (
     health,
     incidents,
     models,
+    mutes,
     rows,
     sources,
 )
@@ -61,7 +62,19 @@ def create_app(service: Service) -> FastAPI:
     )
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, models, detect, fits, events, health, audit, channels):
+    for part in (
+        sources,
+        rows,
+        incidents,
+        models,
+        detect,
+        fits,
+        events,
+        health,
+        audit,
+        channels,
+        mutes,
+    ):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)

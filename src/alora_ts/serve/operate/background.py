@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from alora_ts.errors import AloraError
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.incidents.arrivals import watch_arrivals
+from alora_ts.serve.incidents.mutes import watch_mutes
 from alora_ts.serve.notify import Channel, Dispatcher, build_channels
 from alora_ts.serve.notify.dispatcher import ChannelState
 from alora_ts.serve.operate.retention import keep_clean
@@ -63,6 +64,7 @@ class Tasks:
             self._begin("notifications", Dispatcher(outbox, self._channels).run())
         self._begin("clean-up", keep_clean(self._service))
         self._begin("silence", watch_arrivals(self._service))
+        self._begin("mutes", watch_mutes(self._service))
         if self._service.settings.recalibrate_every > 0:
             self._begin("recalibration", self._recalibrate())
 

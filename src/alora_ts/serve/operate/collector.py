@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.store.incidents import count_severities
+from alora_ts.serve.store.mutes import count_held
 from alora_ts.serve.store.outbox import count_by_channel, count_dead, count_pending
 from alora_ts.serve.times import now_micros
 
@@ -123,6 +124,7 @@ class ServiceCollector(Collector):
             opened = count_severities(connection)
             dead, pending = count_dead(connection), count_pending(connection)
             by_channel = count_by_channel(connection)
+            muted = sum(count_held(connection).values())
         incidents = GaugeMetricFamily(
             "alora_open_incidents", "Open incidents", labels=["source", "kind", "severity"]
         )
@@ -130,6 +132,7 @@ class ServiceCollector(Collector):
             incidents.add_metric(list(labels), count)
         yield incidents
         yield from self._channels(by_channel)
+        yield _gauge("alora_muted_incidents", "Open incidents held by a mute", muted)
         yield _gauge("alora_dead_letters", "Notifications that were given up", dead)
         yield _gauge("alora_pending_notifications", "Notifications on their way", pending)
         yield _gauge("alora_store_bytes", "Size of the store", service.store.size())

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select, update
 
 from alora_ts.serve.notify.interface import EventKind, IncidentEvent, OutboxEntry
+from alora_ts.serve.store.mutes import is_muted
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import incidents, outbox
 from alora_ts.serve.store.store import Store
@@ -37,7 +38,12 @@ def post(
     kind: EventKind,
     incident: Mapping[str, Any],
 ) -> None:
-    """Queue an event for every channel, in the caller's transaction."""
+    """Queue an event for every channel, in the caller's transaction, unless a mute forbids it."""
+    if is_muted(connection, kind, incident):
+        return
+    # An incident begins once; the end of a mute and its next row may both say so.
+    if kind == "opened" and was_told(connection, incident["id"]):
+        return
     _queue(connection, channels, {"kind": kind, "incident": dict(incident)}, incident["id"])
 
 

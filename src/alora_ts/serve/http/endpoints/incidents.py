@@ -22,10 +22,12 @@ from alora_ts.serve.http.endpoints.common import (
 )
 from alora_ts.serve.incidents.feedback import find, judge
 from alora_ts.serve.incidents.implied import implied_lines
+from alora_ts.serve.incidents.mutes import show_mute
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.incidents.work import work_on
 from alora_ts.serve.store.incidents import list_incidents
+from alora_ts.serve.store.mutes import holding_mute
 from alora_ts.serve.times import to_micros
 
 __all__ = ["router"]
@@ -163,6 +165,7 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     """An incident with the graph of its culprits, and further facts in words."""
     with service.store.reading() as connection:
         record = find(connection, incident)
+        muted = holding_mute(connection, incident)
     shown = show_incident(record, record["source"])
     graph: dict[str, Any] = {"nodes": [], "edges": []}
     if record["model_id"] is not None:
@@ -181,6 +184,7 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         "facts": told,
         "graph": graph,
         "runbook": None if runbook is None else str(runbook),
+        "muted": None if muted is None else show_mute(muted),
     }
 
 
