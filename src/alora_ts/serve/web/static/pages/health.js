@@ -42,7 +42,7 @@ function page(found) {
       tile("Free disk", bytes(found.free_disk), found.free_disk < 2 ** 30), tile("Waiting to be written", whole(found.queues.writes)),
       tile("Rejected rows", whole(refused), refused > 0), tile("Undelivered messages", whole(dead), dead > 0))),
     card("Connectors", null, connectors(found.connectors)),
-    card("Notifications", null, channels(found.channels)),
+    card("Notifications", null, channels(found.channels), h("p", {}, h("a", { href: "#/mutes" }, "Mutes and maintenance windows"))),
     h("div", { class: "two cards" },
       card("Queues", "What waits, and who listens to live updates.", counts(named(found.queues), "No queue.")),
       card("Rejections", "Rows or messages that were refused, by reason.", counts(found.rejected, "Nothing was refused.")),

@@ -8,6 +8,7 @@ import { number, percent, times } from "../numbers.js";
 import { attempt, empty, fill } from "../states.js";
 import { iso, parse, stamp, when } from "../times.js";
 import { culpritCharts } from "./culprit-charts.js";
+import { muting } from "./mutes.js";
 
 const CALM = 15000;
 const ARROWS = { above: "▲", below: "▼" };
@@ -42,7 +43,7 @@ function page(found, signal) {
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
     h("p", { class: "story lead" }, story(found)), found.facts.map(fact),
-    work(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
+    work(found, signal), muting(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
       found.connector ? `The connector ${found.connector} noticed. ` : null, "It ends by itself when values come. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
