@@ -105,7 +105,7 @@ def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     _, other_key = certificate(tmp_path, "other")
     with pytest.raises(AloraError, match=r"own\.crt and the key .*other\.key are no pair"):
         check_certificate(Settings(tls_cert=own, tls_key=other_key))
-    with pytest.raises(AloraError, match="cannot read .*none: No such file"):
+    with pytest.raises(AloraError, match=r"cannot read .*none: No such file"):
         check_certificate(Settings(tls_cert=tmp_path / "none", tls_key=other_key))
     with pytest.raises(ValueError, match="both `tls_cert` and `tls_key`"):
         Settings(tls_cert=own)
@@ -167,8 +167,10 @@ def test_below_a_path_of_nginx(tmp_path: Path, model_file: Path, strips: bool) -
             assert kept in locations
             port = str(httpx.URL(url).port)
             locations = locations.replace(f"{kept}{port};", f"{kept}{port}/;")
-        with nginx(tmp_path / "nginx", locations) as site:
-            client = httpx.Client(base_url=f"{site}/alora", headers=bearer, timeout=120)
+        with (
+            nginx(tmp_path / "nginx", locations) as site,
+            httpx.Client(base_url=f"{site}/alora", headers=bearer, timeout=120) as client,
+        ):
             bare = httpx.get(f"{site}/alora")
             assert bare.status_code in (301, 308)
             assert bare.headers["location"].endswith("/alora/")
