@@ -41,6 +41,8 @@ def test_a_window_is_made_and_undone(chromium, site, artifacts, width):
     page.wait_for_selector("#link-state[data-state=live]")
     page.click("nav >> text=Health")
     page.wait_for_selector(".verdict:has-text('The channel pager cannot be reached')")
+    page.click("button:has-text('Send a test')")
+    page.wait_for_selector(".toast:has-text('pager did not take it: the receiver does not answer')")
     page.screenshot(path=artifacts / f"pager-down-{width}.png", full_page=True)
     page.click("text=Mutes and maintenance windows")
     page.wait_for_selector("text=Nothing is muted.")
@@ -68,7 +70,7 @@ def test_a_pattern_is_muted_from_its_incident(chromium, site, artifacts):
     page.click(".incident-list a.open:has-text('pump')")
     page.select_option("#mute-hours", "24")
     page.click("[aria-label=Mute] button:has-text('Mute')")
-    page.wait_for_selector("text=Its pattern is muted until")
+    page.wait_for_selector("text=Incidents like it are muted until")
     page.screenshot(path=artifacts / "incident-muted.png", full_page=True)
     with running.client() as client:
         [mute] = client.get("/mutes").json()

@@ -73,7 +73,7 @@ def test_what_ends_while_muted_is_kept_and_never_told(serve: Start, told: Settin
     here.send(rows[90:])
     assert events(here) == []
     shown = incident(here)
-    assert (shown["state"], shown["muted"]) == ("closed", None)
+    assert (shown["state"], shown["muted"]["held"]) == ("closed", False)
     assert tell_held(here.service) == 0
 
 

@@ -27,7 +27,7 @@ from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.incidents.work import work_on
 from alora_ts.serve.store.incidents import list_incidents
-from alora_ts.serve.store.mutes import holding_mute
+from alora_ts.serve.store.mutes import holding_mute, mute_of
 from alora_ts.serve.times import to_micros
 
 __all__ = ["router"]
@@ -165,8 +165,9 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     """An incident with the graph of its culprits, and further facts in words."""
     with service.store.reading() as connection:
         record = find(connection, incident)
-        muted = holding_mute(connection, incident)
-    shown = show_incident(record, record["source"])
+        shown = show_incident(record, record["source"])
+        holding = holding_mute(connection, incident)
+        muted = holding or mute_of(connection, shown)
     graph: dict[str, Any] = {"nodes": [], "edges": []}
     if record["model_id"] is not None:
         fitted = service.models.get(record["model_id"]).model_
@@ -184,7 +185,7 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         "facts": told,
         "graph": graph,
         "runbook": None if runbook is None else str(runbook),
-        "muted": None if muted is None else show_mute(muted),
+        "muted": None if muted is None else {**show_mute(muted), "held": holding is not None},
     }
 
 

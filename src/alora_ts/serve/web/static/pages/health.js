@@ -1,9 +1,9 @@
 // The service itself: connectors, queues, what was refused, what could not be delivered.
-import { api } from "../api.js";
-import { card, h } from "../dom.js";
+import { api, enc } from "../api.js";
+import { button, card, h } from "../dom.js";
 import { live } from "../events.js";
 import { bytes, whole, words } from "../numbers.js";
-import { empty, fill, toast } from "../states.js";
+import { attempt, empty, fill, toast } from "../states.js";
 import { span } from "../times.js";
 import { forget, token } from "../token.js";
 
@@ -65,7 +65,11 @@ function channels(list) {
     h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead || error ? "alarm" : "ok" } },
       error ? "▲ failing" : dead ? `▲ ${dead} given up` : "● ok")),
     h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way${missed ? ` · ${whole(missed)} old news, summed up` : ""}`,
-      error || gave_up ? h("span", { class: "hot-word" }, ` · ${error ?? gave_up}`) : null))));
+      error || gave_up ? h("span", { class: "hot-word" }, ` · ${error ?? gave_up}`) : null),
+    h("div", { class: "tools" }, button("Send a test", () => attempt(() => api(`/channels/${enc(name)}/test`, { method: "POST" }),
+      ({ error: why }) => (why ? `${name} did not take it: ${why}.` : `${name} took a test message.`)), { "aria-label": `Send a test by ${name}` }),
+    dead ? button("Send again", () => attempt(() => api(`/channels/${enc(name)}/retry`, { method: "POST" }),
+      ({ count }) => `${count} are tried again.`), { "aria-label": `Send again by ${name}` }) : null))));
 }
 
 function connectors(list) {

@@ -22,12 +22,12 @@ export function muting(found, signal) {
     place.replaceChildren(pair("Tell nobody of this pattern for", long), button("Mute", async () => {
       const made = await attempt(() => api("/mutes", { method: "POST", body: { incident: found.id, hours: Number(long.value) }, signal }),
         ({ what }) => `Nobody is told of "${what}" in ${found.source} for a while.`);
-      if (made) show(made, "Its pattern is muted until ");
+      if (made) show(made, "Incidents like it are muted until ");
     }));
   };
   const show = (mute, lead) => place.replaceChildren(h("span", {}, lead, when(parse(mute.end)), ` by ${mute.by}`, mute.reason ? `: ${mute.reason}` : ""),
     undo(mute, offer, signal), h("a", { href: "#/mutes" }, "All mutes"));
-  if (found.muted) show(found.muted, "Nobody was told of it: muted until ");
+  if (found.muted) show(found.muted, found.muted.held ? "Nobody was told of it: muted until " : "Incidents like it are muted until ");
   else offer();
   return place;
 }
