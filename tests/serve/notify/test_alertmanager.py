@@ -68,7 +68,7 @@ def test_an_alert_fires_and_is_resolved(manager: Alertmanager, heard: Hook) -> N
     asyncio.run(pager.notify(IncidentEvent("1", "opened", INCIDENT)))
     [alert] = manager.alerts()
     assert alert["labels"] == {
-        "alertname": "AloraAnomaly",
+        "alertname": "AloraIncident",
         "source": "plant",
         "severity": "medium",
         "incident": "i_42",

@@ -35,8 +35,8 @@ HOUR = 3600.0
 class House:
     """A store in which things happen at moments of our choice."""
 
-    def __init__(self, folder: Path) -> None:
-        self.store = Store(str(folder / "store.db"))
+    def __init__(self, address: str) -> None:
+        self.store = Store(address)
         row = {
             "id": 1,
             "name": "plant",
@@ -90,7 +90,7 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    made = House(tmp_path)
+    made = House(str(tmp_path / "store.db"))
     yield made
     made.store.close()
 

@@ -17,7 +17,7 @@ from alora_ts.serve.times import from_micros, to_micros
 
 __all__ = ["AlertmanagerNotifier", "as_alert", "labels_of"]
 
-_NAMES = {"anomaly": "AloraAnomaly", "silence": "AloraSilence", "test": "AloraTest"}
+_NAMES = {"anomaly": "AloraIncident", "silence": "AloraSilence", "test": "AloraTest"}
 _LASTS = 4  # times `resend`, as Prometheus does
 
 
@@ -31,7 +31,7 @@ def labels_of(incident: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, 
     --------
     >>> labels_of({"id": "i_7", "kind": "anomaly", "source": "plant", "severity": "high"},
     ...     {"team": "night"})
-    {'team': 'night', 'alertname': 'AloraAnomaly', 'source': 'plant', 'severity': 'high', ...}
+    {'team': 'night', 'alertname': 'AloraIncident', 'source': 'plant', 'severity': 'high', ...}
     """
     kind = str(incident.get("kind", "anomaly"))
     return {
