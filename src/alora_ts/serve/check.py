@@ -9,6 +9,7 @@ from sqlalchemy import inspect
 
 from alora_ts.errors import AloraError, nearest
 from alora_ts.serve.models.cache import read_model
+from alora_ts.serve.notify import build_channels
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.engines import make_engines, store_url
 from alora_ts.serve.store.sources import all_sources
@@ -29,6 +30,7 @@ def check_settings(settings: Settings) -> None:
         except AloraError as error:
             raise AloraError(str(error).replace("the file", str(path))) from error
     check_certificate(settings)
+    build_channels(settings.notify)
     known = {*settings.models, *_stored(settings)}
     connect, notify = settings.connect, settings.notify
     asked = [

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
 from benchmarks.serve_programs import free_port
 
 from alora_ts.serve.settings import Settings
 from tests.serve.core.conftest import Plant
 from tests.serve.core.test_old_news import rows
+from tests.serve.notify.alertmanager import Alertmanager
 from tests.serve.notify.servers import webhook
 
 API = "/api/v1"
@@ -69,3 +72,33 @@ def test_a_channel_is_tried_out(serve: Start, settings: Settings) -> None:
     missing = here.client.post(f"{API}/channels/pagr/test")
     assert missing.status_code == 404
     assert "pager" in missing.json()["error"]["hint"]
+
+
+@pytest.mark.slow
+def test_an_incident_fires_in_alertmanager_until_it_closes(
+    serve: Start, settings: Settings, tmp_path: Path
+) -> None:
+    manager = Alertmanager(tmp_path / "manager")
+    section = {"name": "am", "url": manager.url, "resend": 0.5}
+    page = "https://alora.example.org"
+    with manager.running():
+        here = serve(notifying(settings, page=page, alertmanager=[section]))
+        every = rows(0, count=140, fault=slice(80, 110))
+        here.send(every[:100])
+        here.settle()
+        [incident] = here.client.get(f"{API}/incidents").json()["items"]
+        limit = time.monotonic() + 240
+        while not (alerts := manager.alerts()):
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        [alert] = alerts
+        assert alert["labels"]["incident"] == incident["id"]
+        assert alert["generatorURL"] == f"{page}/#/incidents/{incident['id']}"
+        # Longer than Alertmanager keeps what it hears of once.
+        time.sleep(3)
+        assert len(manager.alerts()) == 1
+        here.send(every[100:])
+        here.settle()
+        while manager.alerts():
+            assert time.monotonic() < limit
+            time.sleep(0.05)

@@ -13,8 +13,10 @@ from apprise import Apprise
 from pydantic import ValidationError
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.check import check_settings
 from alora_ts.serve.notify import IncidentEvent, NotifySettings, build_channels
 from alora_ts.serve.notify.webhook import DeliveryError
+from alora_ts.serve.settings import Settings
 from tests.serve.notify.servers import webhook
 from tests.serve.notify.test_channels import EVENT, INCIDENT
 
@@ -70,9 +72,16 @@ def test_the_address_can_be_in_a_file(tmp_path: Path) -> None:
     assert len(hook.requests) == 1
 
 
-def test_an_address_that_cannot_be_used_is_refused_without_repeating_it() -> None:
+def test_an_address_that_cannot_be_used_is_refused_without_repeating_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with pytest.raises(AloraError, match="does not understand the address of the channel 'chat'"):
         channel(f"nonsense://{KEY}")
     with pytest.raises(ValidationError, match="either `url` or `url_file`") as caught:
         channel(None)  # type: ignore[arg-type]
     assert KEY not in str(caught.value)
+    given = {"apprise": [{"name": "chat", "url": f"slack://{KEY}"}]}
+    with pytest.raises(AloraError, match="does not understand"):
+        check_settings(Settings.model_validate({"notify": given}))
+    # Apprise would log it.
+    assert KEY not in caplog.text

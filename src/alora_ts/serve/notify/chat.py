@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 from alora_ts.errors import AloraError
@@ -75,7 +76,7 @@ class AppriseNotifier:
             notify_type=kind,
             timeout=self._settings.timeout,
             log_callback=hear,
-            log_level=30,
+            log_level=logging.WARNING,
         )
         if taken:
             return None
@@ -90,6 +91,11 @@ def _service(url: str, name: str) -> Apprise:
         raise AloraError(
             f"the channel {name!r} needs Apprise; install it with: pip install 'alora-ts[apprise]'"
         ) from error
+    # It logs addresses that it does not understand, keys and all; what it has to say otherwise is
+    # in our own errors.
+    logger = logging.getLogger("apprise")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
     service = Apprise()
     if not service.add(url):
         # Not repeated: it holds keys.
