@@ -93,9 +93,7 @@ def _service(url: str, name: str) -> Apprise:
         ) from error
     # It logs addresses that it does not understand, keys and all; what it has to say otherwise is
     # in our own errors.
-    logger = logging.getLogger("apprise")
-    logger.propagate = False
-    logger.addHandler(logging.NullHandler())
+    logging.getLogger("apprise").propagate = False
     service = Apprise()
     if not service.add(url):
         # Not repeated: it holds keys.
