@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from alora_ts.cli import bench, data, fleet, token
+from alora_ts.cli import bench, data, fleet, mute, token
 from alora_ts.cli.backtest import backtest
 from alora_ts.cli.demo import demo
 from alora_ts.cli.detect import detect
@@ -38,6 +38,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(token.app, name="token")
+app.add_typer(mute.app, name="mute")
 
 
 def _print_version(wanted: bool) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from alora_ts.serve.operate.logs import LogFormat
 
 StoreOption = Annotated[
     str | None,
@@ -36,6 +39,18 @@ def serve(
     config: ConfigOption = None,
     host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8080 if not given.")] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="A certificate: serve https.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="PEM", help="Its key.")] = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Below which path a proxy shows it, such as /alora."),
+    ] = None,
+    log_format: Annotated[str | None, typer.Option(help="text or json; text if not given.")] = None,
+    access_log: Annotated[
+        bool | None, typer.Option("--access-log", help="Log every request.")
+    ] = None,
     store: StoreOption = None,
     folder: FolderOption = None,
     check: Annotated[
@@ -51,7 +66,17 @@ def serve(
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings_file import read_settings
 
-    flags = given_settings(host=host, port=port, store=store, folder=folder)
+    flags = given_settings(
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        root_path=root_path,
+        log_format=log_format,
+        access_log=access_log,
+        store=store,
+        folder=folder,
+    )
     if model:
         flags["models"] = dict(_name(one) for one in model)
     if collect:
@@ -63,22 +88,17 @@ def serve(
         check_settings(settings)
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
-    prepare_process()
+    prepare_process(log_format=settings.log_format)
     run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
 
 
-def prepare_process(*, level: str = "INFO") -> None:
+def prepare_process(*, log_format: LogFormat = "text", level: str = "INFO") -> None:
     """Set up what belongs to the whole process: its log, and how many threads compute."""
-    import logging
-
     import torch
 
-    from alora_ts.serve.operate.log_limit import LogLimit
+    from alora_ts.serve.operate.logs import set_up_logs
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(LogLimit())
-    logging.getLogger("alora_ts.serve").setLevel(level)
+    set_up_logs(log_format, level=level)
     # Windows are small: a second thread inside torch costs more than it brings.
     torch.set_num_threads(1)
 

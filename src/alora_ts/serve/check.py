@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 from sqlalchemy import inspect
 
 from alora_ts.errors import AloraError, nearest
 from alora_ts.serve.models.cache import read_model
+from alora_ts.serve.notify import build_channels
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.engines import make_engines, store_url
 from alora_ts.serve.store.sources import all_sources
 
-__all__ = ["check_settings"]
+__all__ = ["check_certificate", "check_settings"]
 
 
 def check_settings(settings: Settings) -> None:
@@ -28,6 +30,8 @@ def check_settings(settings: Settings) -> None:
             raise AloraError(f"the model of {name!r}, {path}, {error.strerror}") from error
         except AloraError as error:
             raise AloraError(str(error).replace("the file", str(path))) from error
+    check_certificate(settings)
+    build_channels(settings.notify)
     known = {*settings.models, *settings.collect, *_stored(settings)}
     connect, notify = settings.connect, settings.notify
     asked = [
@@ -40,6 +44,30 @@ def check_settings(settings: Settings) -> None:
                 f"{section!r} names the source {source!r}, which is not there"
                 f"{nearest(source, known)}; add it to [models] or to `collect`"
             )
+
+
+def check_certificate(settings: Settings) -> None:
+    """Raise where the certificate or its key cannot be used."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return
+    for path in (settings.tls_cert, settings.tls_key):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise AloraError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            settings.tls_cert,
+            settings.tls_key,
+            # A question on the terminal would wait for ever.
+            password=lambda: b"",
+        )
+    except OSError as error:
+        raise AloraError(
+            f"the certificate {settings.tls_cert} and the key {settings.tls_key} are no pair that "
+            f"can be used ({getattr(error, 'reason', None) or 'not PEM'}); the key must be PEM "
+            "without a password"
+        ) from error
 
 
 def _stored(settings: Settings) -> list[str]:

@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.check import check_certificate
 from alora_ts.serve.http.app import create_app
 from alora_ts.serve.http.connection import make_protocol, most_connections
 from alora_ts.serve.rows.interface import Connector
@@ -59,6 +60,7 @@ def run_service(
     ready : callable
         Called with each address once it is listened on.
     """
+    check_certificate(settings)
     service = Service(settings, feeds=feeds)
     try:
         refuse_open_door(service)
@@ -66,12 +68,13 @@ def run_service(
         service.close()
         raise
     app = create_app(service)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     inner = app.router.lifespan_context
 
     @asynccontextmanager
     async def life(application: FastAPI) -> AsyncIterator[None]:
         async with inner(application):
-            watch = asyncio.create_task(_watch(service, read, file)) if read else None
+            watch = asyncio.create_task(_watch(service, config, read, file)) if read else None
             try:
                 yield
             finally:
@@ -86,7 +89,11 @@ def run_service(
         host=settings.host,
         port=settings.port,
         http=make_protocol(connections=most_connections(settings.connections)),
-        log_level="warning",
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        forwarded_allow_ips=list(settings.proxies),
+        # As all else is logged, not in a form of its own.
+        log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=5,
@@ -134,21 +141,27 @@ class _Server(uvicorn.Server):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
-                self._ready(f"http://{shown}:{port}")
+                scheme = "https" if self.config.is_ssl else "http"
+                below = self._service.settings.root_path
+                self._ready(f"{scheme}://{shown}:{port}{below}")
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         self._service.stop_streams()
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
 
-async def _watch(service: Service, read: Callable[[], Settings], file: Path | None) -> None:
-    """Apply new settings; keep the old ones where the new are invalid."""
+async def _watch(
+    service: Service, config: uvicorn.Config, read: Callable[[], Settings], file: Path | None
+) -> None:
+    """Apply new settings and a renewed certificate; keep the old ones where these are invalid."""
     asked = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
-    stamp = _stamp(file)
+    stamp, certified = _stamp(file), _stamp(service.settings.tls_cert)
     while True:
         with suppress(TimeoutError):
             await asyncio.wait_for(asked.wait(), _LOOK)
+        if certified != (certified := _stamp(service.settings.tls_cert)) or asked.is_set():
+            _renew(service.settings, config)
         if not asked.is_set() and _stamp(file) == stamp:
             continue
         asked.clear()
@@ -158,6 +171,19 @@ async def _watch(service: Service, read: Callable[[], Settings], file: Path | No
         except AloraError as error:
             service.settings_error = str(error)
             _log.error("kept the previous settings: %s", error)
+
+
+def _renew(settings: Settings, config: uvicorn.Config) -> None:
+    """Let connections from now on see the certificate that is in the file now."""
+    if settings.tls_cert is None or config.ssl is None:
+        return
+    try:
+        config.ssl.load_cert_chain(settings.tls_cert, settings.tls_key)
+    except OSError as error:
+        # Both files are replaced, one after the other; the next look may find a pair.
+        _log.warning("kept the previous certificate: %s", error)
+    else:
+        _log.info("took up the certificate %s", settings.tls_cert)
 
 
 def _stamp(file: Path | None) -> tuple[int, int] | None:

@@ -32,6 +32,20 @@ from alora_ts.serve.times import now_micros
 
 __all__ = ["Service"]
 
+_FIXED = (
+    "host",
+    "port",
+    "tls_cert",
+    "tls_key",
+    "root_path",
+    "proxies",
+    "log_format",
+    "folder",
+    "store",
+    "workers",
+    "connections",
+)
+
 
 class Service:
     """Everything behind the HTTP interface.
@@ -151,11 +165,7 @@ class Service:
             When they cannot be used; the old ones stay.
         """
         old = self.settings
-        fixed = [
-            name
-            for name in ("host", "port", "folder", "store", "workers", "connections")
-            if getattr(settings, name) != getattr(old, name)
-        ]
+        fixed = [name for name in _FIXED if getattr(settings, name) != getattr(old, name)]
         if fixed:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
         for name, path in settings.models.items():

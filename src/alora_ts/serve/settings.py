@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    field_validator,
+    model_validator,
+)
 
 from alora_ts.serve.connect import ConnectSettings
+from alora_ts.serve.http.below import check_root_path
 from alora_ts.serve.notify import NotifySettings
+from alora_ts.serve.operate.logs import LogFormat
 from alora_ts.serve.operate.retention import KeepSettings
 from alora_ts.serve.scoring.source import check_source_name
 
@@ -26,6 +36,15 @@ class Settings(BaseModel):
     ----------
     host, port
         Where to listen. Anything but loopback needs tokens.
+    tls_cert, tls_key
+        A certificate (with those between it and its authority) and its key, in PEM: browsers then
+        reach the service by https. A renewed file is taken up by itself.
+    root_path
+        Below which path of a site a proxy shows the service, such as ``/alora``.
+    proxies
+        Addresses of proxies whose word on a client's address is taken.
+    log_format, access_log
+        Lines for people or JSON, and whether every request is one.
     folder
         Where the embedded store and the connectors keep their files.
     store
@@ -75,6 +94,12 @@ class Settings(BaseModel):
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    root_path: Annotated[str, AfterValidator(check_root_path)] = ""
+    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    log_format: LogFormat = "text"
+    access_log: bool = False
     folder: Path = Path("alora-data")
     store: str | None = None
     models: dict[str, Path] = Field(default_factory=dict)
@@ -110,6 +135,12 @@ class Settings(BaseModel):
     @classmethod
     def _collecting(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(check_source_name(name) for name in names)
+
+    @model_validator(mode="after")
+    def _whole_pair(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("TLS needs both `tls_cert` and `tls_key`")
+        return self
 
     @property
     def address(self) -> str:

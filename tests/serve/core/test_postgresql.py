@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -17,13 +18,17 @@ from sqlalchemy import create_engine, text
 from alora_ts import ALoRa
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.tokens import TokenBook, make_token
+from alora_ts.serve.incidents.mutes import end_mute, make_mute
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.heartbeat import beat
 from alora_ts.serve.store.hold import StoreLostError
+from alora_ts.serve.store.mutes import count_held
 from alora_ts.serve.store.store import Store
+from alora_ts.serve.times import now_micros
 from tests.conftest import need_program
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
+from tests.serve.notify.test_outage import House, an_hour_of_attempts, dispatcher
 
 
 def program(name: str) -> str:
@@ -182,3 +187,29 @@ def test_the_migrations_make_the_schema(database: str, tmp_path: Path) -> None:
             assert compare_metadata(context, metadata) == []
         writing.dispose()
         reading.dispose()
+
+
+def test_notifications_are_summed_up_and_muted(server: Server) -> None:
+    subprocess.run(
+        [program("createdb"), "-h", "127.0.0.1", "-p", str(server.port), "-U", "alora", "pagers"],
+        check=True,
+    )
+    house = House(f"{server.address.rpartition('/')[0]}/pagers")
+    try:
+        port = free_port()
+        hook = {"name": "pager", "url": f"http://127.0.0.1:{port}/"}
+        sender = dispatcher(house, webhook=[hook])
+        for key in ("one", "two"):
+            house.happens(key, "opened", ["pager"])
+            house.happens(key, "closed", ["pager"])
+        house.happens("lasts", "opened", ["pager"])
+        asyncio.run(an_hour_of_attempts(house, sender))
+        assert house.counts("pager") == {"missed": 4, "pending": 2}
+        made = make_mute(house.store, source="plant", end=now_micros() + 10**9)
+        house.happens("quiet", "opened", ["pager"])
+        assert house.counts("pager")["pending"] == 2
+        with house.store.reading() as connection:
+            assert count_held(connection) == {made["id"]: 1}
+        assert end_mute(house.store, made["id"])["state"] == "removed"
+    finally:
+        house.store.close()

@@ -203,7 +203,7 @@ def _as_the_first_schema_had_it(address: str) -> None:
         older.execute(f"ALTER TABLE readings DROP COLUMN {column}")
     for column in ("source", "expires_us"):
         older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
-    for table in ("audit", "heartbeat", "holder"):
+    for table in ("audit", "heartbeat", "held", "holder", "mutes"):
         older.execute(f"DROP TABLE {table}")
     older.execute("UPDATE alembic_version SET version_num = '0001'")
     older.commit()

@@ -39,6 +39,17 @@ class MemoryOutbox:
             and (entry.channel == channel if channel is not None else entry.channel not in known)
         ][:limit]
 
+    async def fold(self, now: float, **_: object) -> None:
+        del now
+
+    async def hurry(self, now: float, *, channel: str) -> None:
+        for key, (at, waiting) in self.waiting.items():
+            if waiting.channel == channel:
+                self.waiting[key] = (min(at, now), waiting)
+
+    async def lasting(self, channel: str) -> Sequence[IncidentEvent]:
+        return [one.event for _, one in self.waiting.values() if one.channel == channel]
+
     async def sent(self, entry: int) -> None:
         self.done.append(self.waiting.pop(entry)[1].id)
 
@@ -197,4 +208,4 @@ def test_pauses_grow_and_stay_within_bounds(attempt: int, chance: float) -> None
     whole = 2.0
     for _ in range(min(attempt - 2, 20)):
         whole *= 2
-    assert pause == pytest.approx(min(whole, 1800) * (1 + chance) / 2)
+    assert pause == pytest.approx(min(whole, 300) * (1 + chance) / 2)

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from alora_ts.serve.http.endpoints.problems import problem
 from alora_ts.serve.http.limits import RateLimiter
 from alora_ts.serve.http.tokens import Bearer, Role, TokenBook, allows
+from alora_ts.serve.operate.logs import request_id
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.audit import acting
@@ -24,9 +25,10 @@ __all__ = ["Guard", "needed_role"]
 _log = logging.getLogger("alora_ts.serve")
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 _ROWS = re.compile(r"/api/v1/sources/([^/]+)/rows/?")
-_WRITES = re.compile(r"/api/v1/(incidents/[^/]+/(feedback|work)|detect)/?")
+_WRITES = re.compile(r"/api/v1/(incidents/[^/]+/(feedback|work)|detect|mutes(/[^/]+)?)/?")
 _ADMIN_ONLY = re.compile(r"/api/v1/audit/?")
 _FAILURES_A_SECOND = 5.0
+_FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; "
@@ -106,6 +108,9 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                # Not on loopback: a browser would ask all else on this machine by https too.
+                if self._settings().tls_cert is not None and not self._settings().loopback:
+                    headers.setdefault("strict-transport-security", "max-age=31536000")
                 self._metrics.answered(scope["method"], message["status"])
             await send(message)
 
@@ -122,7 +127,8 @@ class Guard:
                 _log.exception("%s %s failed", scope["method"], scope["path"][:200])
                 if started:
                     raise
-                failed = problem(500, "the service failed at this request", "its log says why")
+                why = f"its log says why, at request {request_id.get()}"
+                failed = problem(500, "the service failed at this request", why)
                 await failed(scope, receive, guarded)
 
     async def _admit(self, scope: Scope) -> Bearer | Response | None:
@@ -134,8 +140,8 @@ class Guard:
         if self._tokens.stale:
             await run_in_threadpool(self._tokens.ever)
         if self._settings().loopback and not self._tokens.ever():
-            if not self._host_is_ours(headers.get("host", "")):
-                return problem(403, "the service is not reached by this name", "add it to `hosts`")
+            if (refusal := self._from_elsewhere(headers)) is not None:
+                return refusal
         elif needed is not None:
             kind, _, token = headers.get("authorization", "").partition(" ")
             bearer = self._tokens.bearer_of(token.strip()) if kind.lower() == "bearer" else None
@@ -167,13 +173,25 @@ class Guard:
             {"www-authenticate": "Bearer"},
         )
 
-    def _host_is_ours(self, host: str) -> bool:
+    def _from_elsewhere(self, headers: Headers) -> Response | None:
+        """The refusal of a request that may not come from this machine."""
         settings = self._settings()
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
         except ValueError:
-            return False
-        return name in _LOOPBACK | {settings.host} | set(settings.hosts)
+            name = ""
+        if name in settings.hosts:
+            return None
+        if _FORWARDED & set(headers.keys()):
+            # Whoever reaches a proxy on this machine need not be on it.
+            return problem(
+                403,
+                "requests by a proxy need a token",
+                "make one with `alora-ts token create`; the proxy must pass the Host header on",
+            )
+        if name in _LOOPBACK | {settings.host}:
+            return None
+        return problem(403, "the service is not reached by this name", "add it to `hosts`")
 
 
 def _same_origin(headers: Headers) -> bool:

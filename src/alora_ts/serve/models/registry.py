@@ -256,7 +256,7 @@ class Registry:
             newest=None,
             first=None,
             rows=0,
-            threshold=model.model_.calibration.threshold.value,
+            threshold=model.calibration.threshold.value,
         )
         self._sources.add(source)
         self._changed(source)

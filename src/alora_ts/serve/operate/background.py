@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from alora_ts.errors import AloraError
 from alora_ts.serve.connect import build_connectors
 from alora_ts.serve.incidents.arrivals import watch_arrivals
+from alora_ts.serve.incidents.mutes import watch_mutes
 from alora_ts.serve.incidents.patterns import watch_patterns
-from alora_ts.serve.notify import Dispatcher, build_channels
+from alora_ts.serve.notify import Channel, Dispatcher, build_channels
+from alora_ts.serve.notify.dispatcher import ChannelState
 from alora_ts.serve.operate.retention import keep_clean
 from alora_ts.serve.store.outbox import StoredOutbox
 
@@ -37,6 +39,7 @@ class Tasks:
         self._running: list[asyncio.Task[None]] = []
         self.connectors: list[Connector] = []
         self.channels: list[str] = []
+        self._channels: list[Channel] = []
 
     def prepare(self) -> None:
         """Make connectors and channels; an error in their settings shows here."""
@@ -44,6 +47,14 @@ class Tasks:
         self.connectors = [*build_connectors(settings.connect), *self._service.feeds]
         self._channels = build_channels(settings.notify)
         self.channels = [channel.name for channel in self._channels]
+
+    def channel_states(self) -> dict[str, ChannelState]:
+        """How each channel is."""
+        return {channel.name: channel.state for channel in self._channels}
+
+    def channel(self, name: str) -> Channel | None:
+        """One channel of the settings."""
+        return next((one for one in self._channels if one.name == name), None)
 
     def start(self) -> None:
         """Run what was prepared."""
@@ -55,6 +66,7 @@ class Tasks:
         self._begin("clean-up", keep_clean(self._service))
         self._begin("silence", watch_arrivals(self._service))
         self._begin("patterns", watch_patterns(self._service))
+        self._begin("mutes", watch_mutes(self._service))
         if self._service.settings.recalibrate_every > 0:
             self._begin("recalibration", self._recalibrate())
 

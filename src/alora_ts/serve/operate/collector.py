@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -11,7 +11,8 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.store.incidents import count_severities
-from alora_ts.serve.store.outbox import count_dead, count_pending
+from alora_ts.serve.store.mutes import count_held
+from alora_ts.serve.store.outbox import count_by_channel, count_dead, count_pending
 from alora_ts.serve.times import now_micros
 
 if TYPE_CHECKING:
@@ -102,12 +103,29 @@ class ServiceCollector(Collector):
                 rejected.add_metric([status.name, reason], count)
         yield from (up, received, rejected, silent)
 
+    def _channels(self, counted: Mapping[str, Mapping[str, int]]) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "alora_channel_up", "0 while a channel's attempts fail", labels=["channel"]
+        )
+        kept = GaugeMetricFamily(
+            "alora_channel_notifications",
+            "Notifications in the store: pending, sent, dead (given up), missed (summed up)",
+            labels=["channel", "state"],
+        )
+        for name, state in self._service.tasks.channel_states().items():
+            up.add_metric([name], float(state.failing_since is None))
+            for what in ("pending", "sent", "dead", "missed"):
+                kept.add_metric([name, what], counted.get(name, {}).get(what, 0))
+        yield from (up, kept)
+
     def _stored(self) -> Iterator[Metric]:
         service = self._service
         with service.store.reading() as connection:
             opened = count_severities(connection, silenced=False)
             silenced = count_severities(connection, silenced=True)
             dead, pending = count_dead(connection), count_pending(connection)
+            by_channel = count_by_channel(connection)
+            muted = sum(count_held(connection).values())
         incidents = GaugeMetricFamily(
             "alora_open_incidents",
             "Open incidents that alarm",
@@ -123,6 +141,8 @@ class ServiceCollector(Collector):
         for labels, count in silenced.items():
             quiet.add_metric(list(labels), count)
         yield from (incidents, quiet)
+        yield from self._channels(by_channel)
+        yield _gauge("alora_muted_incidents", "Open incidents held by a mute", muted)
         yield _gauge("alora_dead_letters", "Notifications that were given up", dead)
         yield _gauge("alora_pending_notifications", "Notifications on their way", pending)
         yield _gauge("alora_store_bytes", "Size of the store", service.store.size())

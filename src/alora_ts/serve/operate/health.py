@@ -9,12 +9,13 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.notify.dispatcher import ChannelState
 from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.heartbeat import beat
 from alora_ts.serve.store.hold import StoreLostError
-from alora_ts.serve.store.outbox import count_by_channel
-from alora_ts.serve.times import now_micros
+from alora_ts.serve.store.outbox import count_by_channel, dead_reasons
+from alora_ts.serve.times import from_micros, now_micros
 from alora_ts.version import __version__
 
 __all__ = ["is_ready", "show_health"]
@@ -27,7 +28,7 @@ _LONG_LAG = 60.0
 def show_health(service: Service) -> dict[str, Any]:
     """What the health page shows."""
     with service.store.reading() as connection:
-        counted = count_by_channel(connection)
+        counted, reasons = count_by_channel(connection), dead_reasons(connection)
     connectors = [_show_connector(service, one) for one in service.tasks.connectors]
     now, started = now_micros(), service.started
     lag = max((one.lag(now, started=started) for one in service.sources.all()), default=0.0)
@@ -40,12 +41,13 @@ def show_health(service: Service) -> dict[str, Any]:
             {
                 "name": name,
                 "pending": 0,
-                "failing": 0,
                 "sent": 0,
                 "dead": 0,
+                "missed": 0,
                 **counted.get(name, {}),
+                **_show_channel(state, reasons.get(name)),
             }
-            for name in service.channels()
+            for name, state in service.tasks.channel_states().items()
         ],
         "troubles": dict(service.crew.troubles),
         "settings_error": service.settings_error,
@@ -90,13 +92,24 @@ def _what_is_wrong(shown: dict[str, Any]) -> list[str]:
                 f"the connector {one['name']} hears nothing of {len(one['silent'])} signals"
             )
     for one in shown["channels"]:
+        if one["failing_since"]:
+            said.append(f"the channel {one['name']} cannot be reached: {one['error']}")
         if one["dead"]:
-            said.append(f"{one['dead']:,} notifications by {one['name']} were given up")
-        if one["failing"]:
-            said.append(f"{one['name']} cannot be reached; {one['failing']:,} wait for it")
+            said.append(
+                f"{one['dead']:,} notifications by {one['name']} were given up: {one['gave_up']}"
+            )
     if shown["settings_error"]:
         said.append(f"the changed settings were not taken over: {shown['settings_error']}")
     return said
+
+
+def _show_channel(state: ChannelState, gave_up: str | None) -> dict[str, Any]:
+    since = state.failing_since
+    return {
+        "failing_since": None if since is None else from_micros(int(since * 1e6)),
+        "error": state.error,
+        "gave_up": gave_up,
+    }
 
 
 def _show_connector(service: Service, connector: Connector) -> dict[str, Any]:

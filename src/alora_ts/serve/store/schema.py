@@ -23,11 +23,13 @@ __all__ = [
     "audit",
     "fits",
     "heartbeat",
+    "held",
     "holder",
     "incidents",
     "judgements",
     "metadata",
     "models",
+    "mutes",
     "outbox",
     "readings",
     "recalibrations",
@@ -188,6 +190,31 @@ outbox = Table(
     Column("state", Text, nullable=False),
     Column("error", Text, nullable=True),
     Index("outbox_due", "state", "next_try_us"),
+)
+
+mutes = Table(
+    "mutes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    # None stands for all of them.
+    Column("source", Text, nullable=True),
+    Column("pattern", Text, nullable=True),
+    # The pattern in words.
+    Column("what", Text, nullable=True),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("removed_us", BigInteger, nullable=True),
+)
+
+held = Table(
+    "held",
+    metadata,
+    # Open incidents that nobody was told of because of a mute.
+    Column("incident_id", Text, primary_key=True),
+    Column("mute_id", Text, nullable=False),
 )
 
 fits = Table(

@@ -22,10 +22,12 @@ from alora_ts.serve.http.endpoints.common import (
 )
 from alora_ts.serve.incidents.feedback import find, show_pattern
 from alora_ts.serve.incidents.implied import implied_lines
+from alora_ts.serve.incidents.mutes import show_mute
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.incidents.work import work_on
 from alora_ts.serve.store.incidents import list_incidents
+from alora_ts.serve.store.mutes import holding_mute, mute_of
 from alora_ts.serve.times import to_micros
 
 __all__ = ["IncidentAnswer", "router"]
@@ -173,7 +175,9 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     with service.store.reading() as connection:
         record = find(connection, incident)
         standing = show_pattern(connection, record)
-    shown = show_incident(record, record["source"])
+        shown = show_incident(record, record["source"])
+        holding = holding_mute(connection, incident)
+        muted = holding or mute_of(connection, shown)
     graph: dict[str, Any] = {"nodes": [], "edges": []}
     if record["model_id"] is not None:
         fitted = service.models.get(record["model_id"]).model_
@@ -192,6 +196,7 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         "graph": graph,
         "standing": standing,
         "runbook": None if runbook is None else str(runbook),
+        "muted": None if muted is None else {**show_mute(muted), "held": holding is not None},
     }
 
 

@@ -9,6 +9,7 @@ import { attempt, empty, fill } from "../states.js";
 import { iso, parse, stamp, when } from "../times.js";
 import { culpritCharts } from "./culprit-charts.js";
 import { feedback } from "./feedback.js";
+import { muting } from "./mutes.js";
 
 const CALM = 15000;
 const ARROWS = { above: "▲", below: "▼" };
@@ -44,7 +45,7 @@ function page(found, signal) {
       found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`,
       found.recurring.count > 1 ? [" · ", h("a", { href: `#/incidents?series=${enc(found.recurring.series)}` }, again(found))] : null),
     h("p", { class: "story lead" }, story(found)), found.facts.map(fact),
-    work(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
+    work(found, signal), muting(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
       found.connector ? `The connector ${found.connector} noticed. ` : null, "It ends by itself when values come. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
