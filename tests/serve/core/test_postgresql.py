@@ -135,6 +135,11 @@ def test_rows_scores_incidents_and_restart(
         f"/api/v1/incidents/{found[0]['id']}/feedback", json={"verdict": "normal"}
     )
     assert verdict.status_code == 200
+    assert verdict.json()["pattern"]["silenced_until"] is not None
+    grouped = second.client.get("/api/v1/incidents", params={"grouped": True}).json()["items"]
+    assert sum(one["recurring"]["count"] for one in grouped) == len(found)
+    for path in ("incidents?series=a%00b", "incidents?cursor=1.a%00b", "incidents/a%00b/feedback"):
+        assert 400 <= second.client.get(f"/api/v1/{path}").status_code < 500
     assert second.client.post("/api/v1/sources/plant/recalibrate").status_code == 200
     assert second.client.get("/api/v1/sources/plant/drift").json()["inputs"]
     series = second.client.get("/api/v1/sources/plant/series?signals=flow&points=50").json()

@@ -134,6 +134,11 @@ def test_changes_are_audited(here: Plant, tokens: dict[str, str]) -> None:
     assert len(here.client.get("/api/v1/audit", headers=admin).json()) == len(trail)
 
 
+def test_a_number_no_database_holds_is_the_callers_fault(here: Plant) -> None:
+    assert here.client.get(f"/api/v1/audit?before={2**90}").status_code == 422
+    assert here.client.get("/api/v1/audit?before=1").json() == []
+
+
 def test_open_pages_need_no_token(here: Plant, tokens: dict[str, str]) -> None:
     assert tokens
     for path in ("/", "/healthz", "/readyz", "/docs", "/openapi.json"):
