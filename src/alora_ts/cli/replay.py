@@ -106,6 +106,8 @@ def replay(
             form=form,
             progress=False if quiet else None,
         )
+        if known:
+            table = _only_known(table, known, file)
         _run(client, target, table, skip=skip, speed=None if as_recorded else speed, quiet=quiet)
 
 
@@ -139,19 +141,27 @@ def _find_source(
 
 
 def _shared_columns(file: Path, known: list[str], form: FileForm) -> list[str]:
-    """The columns of a file that the source knows; others may hold anything."""
+    """The columns of a file that the source knows, if any; others may hold anything."""
     from alora_ts.data.sources import find_files, read_frames
 
     if form.long is not None:
         return []
     header = next(read_frames(find_files([file])[0], form))[0].columns
-    shared = [name for name in known if name in header]
-    if not shared:
+    return [name for name in known if name in header]
+
+
+def _only_known(table: Table, known: list[str], file: Path) -> Table:
+    """The signals of a table that the source knows; a long one shows them once it is read."""
+    from dataclasses import replace
+
+    places = [at for at, name in enumerate(table.variables) if name in known]
+    if not places:
         raise DataError(
-            f"{file}: none of its columns {', '.join(header[:20])} is a signal of the source, "
-            f"which knows {', '.join(known[:20])}"
+            f"{file}: none of its columns {', '.join(table.variables[:20])} is a signal of the "
+            f"source, which knows {', '.join(known[:20])}"
         )
-    return shared
+    names = tuple(table.variables[at] for at in places)
+    return replace(table, values=table.values[:, places], variables=names)
 
 
 def _run(

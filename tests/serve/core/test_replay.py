@@ -75,6 +75,17 @@ def test_as_recorded_it_is_scored_like_the_file(
     assert "700 were there already" in again.out
 
 
+def test_one_reading_a_line_and_a_file_in_german(service: ServiceProcess, tmp_path: Path) -> None:
+    table = plant.frame(plant.values(40, seed=9).round(3), seconds=np.arange(40) + 1e6)
+    table.unpivot(index="time").write_csv(tmp_path / "long.csv")
+    text = table.write_csv(separator=";").replace(".000000", "").replace(".", ",")
+    (tmp_path / "deutsch.csv").write_text(text)
+    call = ("--to", service.url, "--source", "other", "--as-recorded")
+    assert "40 stored" in invoke("replay", tmp_path / "long.csv", *call).out
+    again = invoke("replay", tmp_path / "deutsch.csv", *call)
+    assert "40 were there already" in again.out, again.err
+
+
 def test_rows_come_at_their_pace_and_never_ahead_of_the_clock(
     service: ServiceProcess, tmp_path: Path
 ) -> None:
