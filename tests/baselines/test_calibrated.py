@@ -27,6 +27,24 @@ def test_scores_are_divided_by_the_level_of_held_back_rows(name: str) -> None:
     assert (calibrated.score(today)[-5:] > 1).all()
 
 
+@pytest.mark.parametrize("name", ["memto", "anomaly-transformer"])
+def test_weights_that_would_underflow_leave_a_level_to_measure_by(name: str) -> None:
+    """The product of weight and error was 0 for most rows, and the level 1e-38."""
+    rng = np.random.default_rng(0)
+    x = np.sin(np.arange(400)[:, None] * [0.2, 0.3]) + 0.1 * rng.normal(size=(400, 2))
+    small = {"window": 20, "width": 8, "heads": 2, "layers": 1, "stride": 20, "epochs": 1}
+    # A tenth of MEMTO's temperature: the more one-hot, the more underflows.
+    sharp = {"temperature": 0.001} if name == "memto" else {"temperature": 5e5}
+    detector = get(name, **small, **sharp)
+    calibrated = Calibrated(detector).fit(x)
+    raw = detector.score(x)
+    assert np.exp(raw).min() == 0  # without the logarithm
+    assert len(np.unique(raw)) > 350
+    scores = calibrated.score(x)
+    assert calibrated.threshold_.value > 1e-3
+    assert 0 < scores.max() < 1e3
+
+
 def test_frames_and_segments_pass_through() -> None:
     x = np.random.default_rng(0).normal(size=(300, 2))
     segments = np.repeat([0, 1, 2], 100)

@@ -95,18 +95,24 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
             else:
                 with timed("fit"):
                     method.learn(data, report)
-                with timed("score"):
-                    score = method.score(data, report)
-                located = None
+                score = None
+                if method.detects:
+                    with timed("score"):
+                        score = method.score(data, report)
+                located, others = None, {}
                 if truth.any():
                     with timed("locate"):
                         located = method.locate(data, report)
+                    others = method.other_forms(data, report)
                 report(Step("judging", 0, 1))
                 if score is not None:
                     found = judge_detection(data, score, range_window=run.range_window)
                     record = replace(record, detection=found)
                 if located is not None:
                     which = judge_localization(truth, located, by_segment=method.by_segment)
+                    for form, other in others.items():
+                        judged = judge_localization(truth, other, by_segment=method.by_segment)
+                        which |= {f"{form} / {name}": one for name, one in judged.items()}
                     record = replace(record, localization=which)
                 written = _write_scores(
                     folder / "scores" / f"{run.key}.parquet", data, score, located
