@@ -58,8 +58,8 @@ class MEMTO(TorchDetector[MemtoNetwork]):
     -----
     Per variable the score is the squared error, without the weight of the row: ALoRa's paper
     compares MEMTO's reconstruction errors. The temperature makes the weights nearly one-hot, so
-    that about one row of a window gets all of the score. The product of weight and error is given as
-    its logarithm: it would underflow to 0 for most rows, and no level can be set on zeros.
+    that about one row of a window gets all of the score. The product of weight and error is given
+    as its logarithm: it would underflow to 0 for most rows, and no level can be set on zeros.
 
     Examples
     --------

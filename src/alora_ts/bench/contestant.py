@@ -11,13 +11,14 @@ Presets of ``alora``
 ``authors``
     What the authors' program does where it differs from the paper, with the shorter training.
 
-Those of the compared methods are described in :mod:`alora_ts.baselines`. All learn from the first
-90 % of the training rows; the last 10 % set the threshold that needs no labels (and end ALoRa's
-training early).
+Those of the compared methods are described in :mod:`alora_ts.baselines`. All learn from four fifths
+of the training rows; the rest, the same blocks spread over them for every method, set the threshold
+that needs no labels (and end ALoRa's training early).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -218,6 +219,12 @@ class _OurMethod:
             "threshold": model.calibration.threshold.value,
             "epochs": model.training.best_epoch,
             "windows": model.training.windows,
+            "stopped_early": float(model.training.stopped == "early"),
+            **{
+                f"held_back_loss_{epoch}": loss
+                for epoch, loss in enumerate(model.training.validation, start=1)
+                if math.isfinite(loss)
+            },
         }
 
 

@@ -106,7 +106,8 @@ class Record(Case):
     facts : dict
         What the method reports about itself: ``learnable`` (number of learned weights),
         ``embedding`` (those of the embedding), ``windows`` (seen in training, repetitions
-        included), ``rank_level`` (h1), ``threshold``; if it has it.
+        included), ``rank_level`` (h1), ``threshold``, ``epochs`` (the one whose weights were kept),
+        ``stopped_early`` (0 or 1), ``held_back_loss_1`` and so on after each epoch; if it has it.
     detection : dict of str to Measurement
         By "best threshold / affiliation F1" and so on: how the threshold was chosen, and the
         metric, as :func:`alora_ts.metrics.evaluate` names them.

@@ -12,10 +12,13 @@ from alora_ts.bench.tables.significance import CRITERIA, verdict
 __all__ = ["Verdict", "say_all", "verdicts"]
 
 _HEAD = (
-    "| dataset | metric | mean | place by mean | result | level with | behind | "
+    "| dataset | metric | entities | mean | place by mean | result | level with | behind | "
     "simple scores not beaten |",
-    "|---|---|---:|---:|---|---|---|---|",
+    "|---|---|---:|---:|---:|---|---|---|---|",
 )
+_FEWEST = 6
+"""Entities below which no difference can be shown: if all agree, a signed-rank test still gives
+2 / 2^n > 0.05."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class Verdict:
         return len(self.compared.places) == 1
 
     @property
+    def few(self) -> bool:
+        """Whether there are several entities, but too few to show a difference."""
+        return 1 < len(self.compared.places) < _FEWEST
+
+    @property
     def rivals(self) -> list[Standing]:
         """The compared methods: neither yardsticks nor other variants of ALoRa."""
         return [one for one in self.compared.others if not one.honest and not one.kin]
@@ -45,7 +53,7 @@ class Verdict:
         """Whether ALoRa wins, ties or loses against the compared methods.
 
         It wins where it is ahead of all of them, loses where it is behind at least one, and ties
-        otherwise.
+        otherwise. With too few entities a win is only "ahead".
         """
         if self.one_series:
             best = max((one.mean for one in self.rivals), default=None)
@@ -54,7 +62,9 @@ class Verdict:
             return "win" if self.compared.ours.mean > best else "loss"
         if self.those("behind"):
             return "loss"
-        return "tie" if self.those("level") else "win"
+        if self.those("level"):
+            return "tie"
+        return "ahead" if self.few else "win"
 
 
 def verdicts(arenas: Sequence[Arena], label: str) -> list[Verdict]:
@@ -76,13 +86,20 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
     if not found:
         return ["It has no complete results here, or nothing to compare them with."]
     parts = []
-    several = [one for one in found if not one.one_series]
+    several = [one for one in found if not one.one_series and not one.few]
     if several:
         parts.append(
-            f"Over several entities: **{_sum(several)}**. A win is ahead of every compared method, "
-            "a loss behind at least one, a tie neither. A difference counts when its 95 % "
+            f"On {_FEWEST} entities or more: **{_sum(several)}**. A win is ahead of every compared "
+            "method, a loss behind at least one, a tie neither. A difference counts when its 95 % "
             "bootstrap interval (over entities, of the means over seeds) does not cover 0; "
             "otherwise two methods are level."
+        )
+    few = [one for one in found if one.few]
+    if few:
+        parts.append(
+            f"On two to {_FEWEST - 1} entities: **{_sum(few)}**. *Ahead* is no win: so few "
+            "entities give an interval without 0 whenever they agree, and no test on them can "
+            f"reach 5 % (all of n agreeing gives 2 / 2ⁿ, below it from {_FEWEST} on)."
         )
     single = [one for one in found if one.one_series]
     if single:
@@ -98,8 +115,9 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
 
 
 def _sum(found: Sequence[Verdict]) -> str:
-    counts = {kind: sum(one.outcome == kind for one in found) for kind in ("win", "tie", "loss")}
-    plural = {"win": "wins", "tie": "ties", "loss": "losses"}
+    kinds = ("ahead" if found[0].few else "win", "tie", "loss")
+    counts = {kind: sum(one.outcome == kind for one in found) for kind in kinds}
+    plural = {"ahead": "ahead", "win": "wins", "tie": "ties", "loss": "losses"}
     return ", ".join(
         f"{count} {kind if count == 1 else plural[kind]}" for kind, count in counts.items()
     )
@@ -122,6 +140,7 @@ def _line(one: Verdict) -> str:
     cells = (
         one.dataset,
         one.metric,
+        str(len(one.compared.places)),
         f"{ours:.3f}",
         f"{place} of {len(methods) + 1}",
         one.outcome,
