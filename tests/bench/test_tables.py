@@ -215,6 +215,7 @@ def test_a_method_that_does_not_score_rows_takes_no_time_for_it() -> None:
     table = one_table(records, "cost")
     assert cell(table, "AERCA", "score ms/row").text == "–"
     assert cell(table, "AERCA", "weights").value == 1234
+    assert "AERCA" not in [one.name for one in one_table(records, "detection").rows]
 
 
 def test_methods_that_name_no_variables_are_listed() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from alora_ts.bench.record import Record
 from alora_ts.bench.tables.by_method import Metric, method_table, place_of
-from alora_ts.bench.tables.contenders import arenas
+from alora_ts.bench.tables.contenders import Contender, arenas
 from alora_ts.bench.tables.cost import SIZE
 from alora_ts.bench.tables.summary import detected
 from alora_ts.bench.tables.table import ResultTable
@@ -30,7 +30,7 @@ def detection(records: Iterable[Record]) -> list[ResultTable]:
     """Affiliation precision, recall and F1, and AUC-PR; a table for each plan and dataset."""
     found = [
         method_table(
-            arena,
+            replace(arena, contenders=tuple(filter(_detects, arena.contenders))),
             _METRICS,
             name="detection",
             title=f"Detection on {place_of(arena)}",
@@ -46,3 +46,8 @@ def detection(records: Iterable[Record]) -> list[ResultTable]:
         for arena in arenas(records)
     ]
     return [table for table in found if table is not None]
+
+
+def _detects(contender: Contender) -> bool:
+    """Whether it scores rows, or was meant to."""
+    return any(one.detection or one.status != "done" for one in contender.records)
