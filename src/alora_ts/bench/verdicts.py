@@ -16,6 +16,8 @@ _HEAD = (
     "simple scores not beaten |",
     "|---|---|---:|---:|---:|---|---|---|---|",
 )
+_FEW = {"win": "ahead", "loss": "behind"}
+"""What a win and a loss are where there are too few entities for either."""
 _FEWEST = 6
 """Entities below which no difference can be shown: if all agree, a signed-rank test still gives
 2 / 2^n > 0.05."""
@@ -36,8 +38,8 @@ class Verdict:
 
     @property
     def few(self) -> bool:
-        """Whether there are several entities, but too few to show a difference."""
-        return 1 < len(self.compared.places) < _FEWEST
+        """Whether there are too few entities to show a difference."""
+        return len(self.compared.places) < _FEWEST
 
     @property
     def rivals(self) -> list[Standing]:
@@ -53,18 +55,21 @@ class Verdict:
         """Whether ALoRa wins, ties or loses against the compared methods.
 
         It wins where it is ahead of all of them, loses where it is behind at least one, and ties
-        otherwise. With too few entities a win is only "ahead".
+        otherwise. With too few entities for either it is only "ahead" or "behind".
         """
-        if self.one_series:
-            best = max((one.mean for one in self.rivals), default=None)
-            if best is None or best == self.compared.ours.mean:
-                return "tie"
-            return "win" if self.compared.ours.mean > best else "loss"
+        found = self._by_numbers() if self.one_series else self._by_intervals()
+        return _FEW.get(found, found) if self.few else found
+
+    def _by_numbers(self) -> str:
+        best = max((one.mean for one in self.rivals), default=None)
+        if best is None or best == self.compared.ours.mean:
+            return "tie"
+        return "win" if self.compared.ours.mean > best else "loss"
+
+    def _by_intervals(self) -> str:
         if self.those("behind"):
             return "loss"
-        if self.those("level"):
-            return "tie"
-        return "ahead" if self.few else "win"
+        return "tie" if self.those("level") else "win"
 
 
 def verdicts(arenas: Sequence[Arena], label: str) -> list[Verdict]:
@@ -86,7 +91,7 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
     if not found:
         return ["It has no complete results here, or nothing to compare them with."]
     parts = []
-    several = [one for one in found if not one.one_series and not one.few]
+    several = [one for one in found if not one.few]
     if several:
         parts.append(
             f"On {_FEWEST} entities or more: **{_sum(several)}**. A win is ahead of every compared "
@@ -94,12 +99,12 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
             "bootstrap interval (over entities, of the means over seeds) does not cover 0; "
             "otherwise two methods are level."
         )
-    few = [one for one in found if one.few]
+    few = [one for one in found if one.few and not one.one_series]
     if few:
         parts.append(
-            f"On two to {_FEWEST - 1} entities: **{_sum(few)}**. *Ahead* is no win: so few "
-            "entities give an interval without 0 whenever they agree, and no test on them can "
-            f"reach 5 % (all of n agreeing gives 2 / 2ⁿ, below it from {_FEWEST} on)."
+            f"On two to {_FEWEST - 1} entities: **{_sum(few)}**. *Ahead* is no win and *behind* no "
+            "loss: so few entities give an interval without 0 whenever they agree, and no test on "
+            f"them can reach 5 % (all of n agreeing gives 2 / 2ⁿ, below it from {_FEWEST} on)."
         )
     single = [one for one in found if one.one_series]
     if single:
@@ -115,11 +120,12 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
 
 
 def _sum(found: Sequence[Verdict]) -> str:
-    kinds = ("ahead" if found[0].few else "win", "tie", "loss")
+    kinds = ("ahead", "tie", "behind") if found[0].few else ("win", "tie", "loss")
     counts = {kind: sum(one.outcome == kind for one in found) for kind in kinds}
-    plural = {"ahead": "ahead", "win": "wins", "tie": "ties", "loss": "losses"}
+    plural = {"win": "wins", "tie": "ties", "loss": "losses"}
     return ", ".join(
-        f"{count} {kind if count == 1 else plural[kind]}" for kind, count in counts.items()
+        f"{count} {kind if count == 1 else plural.get(kind, kind)}"
+        for kind, count in counts.items()
     )
 
 
