@@ -31,6 +31,7 @@ _FAMILIES = {"SMD": "machines", "ASD": "servers", "D2": "services", "D3": "servi
 _ALARMS = {
     "default": "**ALoRa, default**",
     "norm": "‖x‖, the same calibration",
+    "pca": "PCA, the same calibration",
     "knn": "kNN, the same calibration",
     "random": "random",
 }
