@@ -7,7 +7,7 @@ import logging
 from collections.abc import Container, Sequence
 
 from alora_ts.serve.assemble import Sample
-from alora_ts.serve.connect.intake import Intake
+from alora_ts.serve.connect.intakes import Intakes
 from alora_ts.serve.connect.mqtt_client import Message, Subscriber
 from alora_ts.serve.connect.payload import (
     MalformedError,
@@ -59,36 +59,26 @@ class MqttConnector:
             session_expiry=self._settings.session_expiry,
             progress=self._progress,
         )
-        intake = await self._open(host)
-        subscriber.start()
-        try:
-            while True:
-                messages = await subscriber.next(timeout=_TICK)
-                if tuple(host.variables(self._settings.source)) != intake.signals:
-                    # Another model was activated: kept samples find their new rows.
-                    intake.close()
-                    intake = await self._open(host)
-                now = now_micros()
-                rows, samples = self._read(messages, now, intake.signals)
-                await intake.take(rows, samples, now=now)
-                subscriber.acknowledge(messages)
-                await intake.tick(now=now)
-        finally:
-            intake.close()
-            await asyncio.to_thread(subscriber.stop)
-
-    async def _open(self, host: Host) -> Intake:
-        assemble, now = self._settings.assemble, now_micros()
-        intake = Intake(
+        settings = self._settings
+        intakes = Intakes(
             host,
             self._progress,
-            host.variables(self._settings.source),
-            grid=None if assemble is None else assemble.grid(),
-            silent_after=self._settings.silent_after,
-            now=now,
+            grid=None if settings.assemble is None else settings.assemble.grid(),
+            silent_after=settings.silent_after,
         )
-        await intake.start(now=now)
-        return intake
+        try:
+            await intakes.open(settings.source, now=now_micros())
+            subscriber.start()
+            while True:
+                messages = await subscriber.next(timeout=_TICK)
+                now = now_micros()
+                rows, samples = self._read(messages, now, host.variables(settings.source))
+                await intakes.take(settings.source, rows, samples, now=now)
+                subscriber.acknowledge(messages)
+                await intakes.tick(now=now)
+        finally:
+            await intakes.close()
+            await asyncio.to_thread(subscriber.stop)
 
     def _read(
         self, messages: Sequence[Message], now: int, known: Container[str]
