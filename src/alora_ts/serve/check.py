@@ -29,10 +29,9 @@ def check_settings(settings: Settings) -> None:
             raise AloraError(str(error).replace("the file", str(path))) from error
     known = {*settings.models, *_stored(settings)}
     connect, notify = settings.connect, settings.notify
-    asked = [
-        (one.name, one.source)
-        for one in (*connect.mqtt, *connect.prometheus, *connect.directory, *connect.stdin)
-    ] + [(one.name, source) for one in notify.channels() for source in one.sources]
+    asked = [(one.name, source) for one in connect.sections() for source in one.sources()] + [
+        (one.name, source) for one in notify.channels() for source in one.sources
+    ]
     for section, source in asked:
         if source not in known:
             raise AloraError(

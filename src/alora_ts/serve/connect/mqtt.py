@@ -9,12 +9,7 @@ from collections.abc import Container, Sequence
 from alora_ts.serve.assemble import Sample
 from alora_ts.serve.connect.intakes import Intakes
 from alora_ts.serve.connect.mqtt_client import Message, Subscriber
-from alora_ts.serve.connect.payload import (
-    MalformedError,
-    read_fields,
-    read_rows,
-    read_value,
-)
+from alora_ts.serve.connect.payload import MalformedError, read_rows
 from alora_ts.serve.connect.settings import MqttSettings
 from alora_ts.serve.connect.storing import persist
 from alora_ts.serve.connect.topics import TopicMatcher
@@ -93,7 +88,13 @@ class MqttConnector:
                         message.payload, time_key=settings.time_key, unit=settings.time_unit
                     )
                 else:
-                    samples += _read_samples(message, matcher, words, now, known)
+                    samples += matcher.samples(
+                        message.payload,
+                        words,
+                        # A value kept by the broker is old, and nobody says how old.
+                        otherwise=None if message.retained else now,
+                        known=known,
+                    )
             except MalformedError as error:
                 self._progress.reject(str(error))
                 _log.info("%s: %s: %s", self.name, message.topic, error)
@@ -105,29 +106,3 @@ class MqttConnector:
             if words is not None:
                 return matcher, words
         raise MalformedError("topic without a mapping")
-
-
-def _read_samples(
-    message: Message,
-    matcher: TopicMatcher,
-    words: dict[str, str],
-    now: int,
-    known: Container[str],
-) -> list[Sample]:
-    settings = matcher.settings
-    key, unit = settings.time_key, settings.time_unit
-    if settings.payload == "fields":
-        time, fields = read_fields(message.payload, time_key=key, unit=unit)
-        values = {matcher.variable(words, field): value for field, value in fields.items()}
-        # Devices send more than anyone watches.
-        values = {name: value for name, value in values.items() if name in known}
-    else:
-        time, value = read_value(
-            message.payload, value_key=settings.value_key, time_key=key, unit=unit
-        )
-        values = {matcher.variable(words): value}
-    if time is None and message.retained:
-        # A value kept by the broker is old, and nobody says how old.
-        raise MalformedError("retained without a time")
-    when = now if time is None else time
-    return [Sample(name, when, value) for name, value in values.items()]
