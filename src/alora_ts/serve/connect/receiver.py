@@ -45,9 +45,7 @@ class Receiver:
     kind : {"remote_write", "influx"}
     """
 
-    def __init__(
-        self, settings: ReceiverSettings, kind: Literal["remote_write", "influx"]
-    ) -> None:
+    def __init__(self, settings: ReceiverSettings, kind: Literal["remote_write", "influx"]) -> None:
         self._settings = settings
         self.kind: str = kind
         self.name = settings.name
@@ -143,9 +141,7 @@ class Receiver:
         for source, (indices, samples) in found.items():
             taken = await intakes.take(source, [], samples, now=now, patience=_PATIENCE)
             refused |= {
-                indices[one.index]: one.reason
-                for one in taken.samples
-                if one.reason != _REPEATED
+                indices[one.index]: one.reason for one in taken.samples if one.reason != _REPEATED
             }
         self._show(points, bool(found))
         return refused

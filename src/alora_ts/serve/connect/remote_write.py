@@ -14,9 +14,10 @@ from alora_ts.serve.connect.receiver import Point
 
 __all__ = ["LARGEST", "read_write_request"]
 
-LARGEST = 8 * 2**20
+LARGEST = 4 * 2**20
 """Bytes of a message; Prometheus sends some hundred thousand, other senders up to three million."""
 _LABELS = 100
+_MOST = 100_000
 
 
 def _message_class() -> Any:
@@ -88,10 +89,17 @@ def read_write_request(body: bytes) -> list[Point]:
         raise DataError("the body is not a remote-write message of version 1") from error
     except Exception as error:
         raise DataError("the body is not compressed by snappy (block format)") from error
+    # Two bytes can be a whole series.
+    if len(message.timeseries) > _MOST:
+        raise DataError(f"more than {_MOST:,} series at once; lower max_samples_per_send")
     points = list[Point]()
     for series in message.timeseries:
         if len(series.labels) > _LABELS:
-            raise DataError(f"a series has {len(series.labels):,} labels, at most {_LABELS} are taken")
+            raise DataError(
+                f"a series has {len(series.labels):,} labels, at most {_LABELS} are taken"
+            )
+        if len(points) + len(series.samples) > _MOST:
+            raise DataError(f"more than {_MOST:,} samples at once; lower max_samples_per_send")
         labels = {label.name: label.value for label in series.labels}
         points += [
             Point(
