@@ -27,7 +27,7 @@ def build_connectors(settings: ConnectSettings) -> list[Connector]:
 
         found += [MqttConnector(section) for section in settings.mqtt]
     if settings.kafka:
-        with _needing("kafka"):
+        with _needing("kafka", "kafka"):
             from alora_ts.serve.connect.kafka import KafkaConnector
 
         found += [KafkaConnector(section) for section in settings.kafka]
@@ -36,8 +36,11 @@ def build_connectors(settings: ConnectSettings) -> list[Connector]:
 
         found += [PrometheusConnector(section) for section in settings.prometheus]
     if settings.remote_write:
-        with _needing("remote-write"):
+        with _needing("remote_write", "remote-write"):
             from alora_ts.serve.connect import remote_write  # noqa: F401 - its packages are needed
+    if settings.influx:
+        with _needing("influx", "telegraf"):
+            from alora_ts.serve.connect import line_protocol  # noqa: F401 - the same
     if settings.remote_write or settings.influx:
         from alora_ts.serve.connect.receiver import Receiver
 
@@ -55,11 +58,11 @@ def build_connectors(settings: ConnectSettings) -> list[Connector]:
 
 
 @contextmanager
-def _needing(extra: str) -> Iterator[None]:
+def _needing(section: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
         raise AloraError(
-            f"[[connect.{extra.replace('-', '_')}]] needs the package {error.name}; install it "
-            f"with: pip install 'alora-ts[{extra}]'"
+            f"[[connect.{section}]] needs the package {error.name}; install it with: pip install "
+            f"'alora-ts[{extra}]'"
         ) from error

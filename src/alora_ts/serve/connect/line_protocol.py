@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator
+
+from line_protocol_parser import LineFormatError, parse_line
 
 from alora_ts.errors import DataError
 from alora_ts.serve.connect.receiver import Point
@@ -25,26 +25,9 @@ PRECISIONS = {
 """By name: with what a time is multiplied and divided to be microseconds."""
 _LAST_TIME = 9_223_372_036_000_000
 
-# Every character fits one alternative only, so a line is read in one pass.
-_NAME = r"(?:\\.|[^,\s\\])+"
-_KEY = r"(?:\\.|[^,=\s\\])+"
-_TEXT = r'"(?:\\.|[^"\\])*"'
-_TAG = rf",{_KEY}={_KEY}"
-_FIELD = rf'{_KEY}=(?:{_TEXT}|[^,\s"]+)'
-_LINE = re.compile(
-    rf"(?P<measurement>{_NAME})(?P<tags>(?:{_TAG})*)[ ]+(?P<fields>{_FIELD}(?:,{_FIELD})*)"
-    r"(?:[ ]+(?P<time>-?\d{1,19}))?[ ]*",
-    re.DOTALL,
-)
-_ONE_TAG = re.compile(rf",({_KEY})=({_KEY})", re.DOTALL)
-_ONE_FIELD = re.compile(rf'({_KEY})=({_TEXT}|[^,\s"]+)(?:,|$)', re.DOTALL)
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([+-]?\d+)i|(\d+)u")
-_TRUTH = {"t", "T", "true", "True", "TRUE", "f", "F", "false", "False", "FALSE"}
-_ESCAPED = re.compile(r"\\([,= ])")
-
 
 class LineError(DataError):
-    """A line cannot be read; the message is what InfluxDB says of it."""
+    """A line cannot be read; the message begins as InfluxDB's does."""
 
 
 def read_lines(text: str, *, precision: str, now: int) -> Iterator[list[Point] | LineError]:
@@ -77,46 +60,18 @@ def read_lines(text: str, *, precision: str, now: int) -> Iterator[list[Point] |
 
 
 def _read_line(line: str, precision: tuple[int, int], now: int) -> list[Point]:
-    found = _LINE.fullmatch(line)
-    if found is None:
-        raise LineError(f"unable to parse '{line[:200]}': {_why(line)}")
-    labels = {"_measurement": _plain(found["measurement"])}
-    for tag in _ONE_TAG.finditer(found["tags"]):
-        labels[_plain(tag[1])] = _plain(tag[2])
-    time = now
-    if found["time"] is not None:
-        times, parts = precision
-        time = int(found["time"]) * times // parts
-        if not 0 <= time <= _LAST_TIME:
-            raise LineError(f"unable to parse '{line[:200]}': time outside range")
-    points = list[Point]()
-    for name, value in _ONE_FIELD.findall(found["fields"]):
-        if value.startswith('"') or value in _TRUTH:
-            continue
-        number = _NUMBER.fullmatch(value)
-        if number is None:
-            raise LineError(f"unable to parse '{line[:200]}': invalid number")
-        size = float(number[1] or number[2] or number[3])
-        if not math.isfinite(size):
-            raise LineError(f"unable to parse '{line[:200]}': value out of range")
-        points.append(Point({**labels, "_field": _plain(name)}, time, size))
-    return points
-
-
-def _why(line: str) -> str:
-    if line.startswith(","):
-        return "missing measurement"
-    parts = re.split(r"(?<!\\) +", line, maxsplit=1)
-    if len(parts) == 1:
-        return "missing fields"
-    if re.fullmatch(rf"{_NAME}(?:{_TAG})*", parts[0], re.DOTALL) is None:
-        return "missing tag value"
-    fields = re.match(rf"{_FIELD}(?:,{_FIELD})*", parts[1], re.DOTALL)
-    if fields is None:
-        return "invalid field format"
-    rest = parts[1][fields.end() :]
-    return "bad timestamp" if rest.startswith(" ") else "invalid field format"
-
-
-def _plain(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text)
+    try:
+        found = parse_line(line)
+    # A number of thousands of digits is a ValueError.
+    except (LineFormatError, ValueError, OverflowError) as error:
+        raise LineError(f"unable to parse '{line[:200]}': {str(error).rstrip('.')}") from error
+    times, parts = precision
+    time = now if found["time"] is None else found["time"] * times // parts
+    if not 0 <= time <= _LAST_TIME:
+        raise LineError(f"unable to parse '{line[:200]}': time outside range")
+    labels = {"_measurement": found["measurement"], **found["tags"]}
+    return [
+        Point({**labels, "_field": name}, time, float(value))
+        for name, value in found["fields"].items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]

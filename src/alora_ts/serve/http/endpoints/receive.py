@@ -17,7 +17,6 @@ from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
 from alora_ts.errors import DataError
-from alora_ts.serve.connect.line_protocol import PRECISIONS, LineError, read_lines
 from alora_ts.serve.connect.receiver import Point, Receiver
 from alora_ts.serve.http.endpoints.common import ServiceHere
 from alora_ts.serve.http.endpoints.problems import problem
@@ -32,7 +31,7 @@ _LARGEST = 8 * 2**20  # bytes of lines; Telegraf sends some hundred thousand
 _MOST = 100_000  # values in one request
 _AT_ONCE = 5000
 _QUERY = 10_000
-_CREATE = re.compile(r'\s*CREATE\s+DATABASE\s+("[^"]*"|\S+)\s*;?\s*', re.IGNORECASE)
+_CREATE = re.compile(r'\s*CREATE\s+DATABASE\s+("(?:\\.|[^"\\])*"|\S+)\s*;?\s*', re.IGNORECASE)
 
 
 @router.post("/api/v1/write")
@@ -85,6 +84,8 @@ async def _influx(request: Request, service: Service, version: Literal[1, 2]) ->
     receivers = _receivers(service, "influx")
     if not receivers:
         return _answer(version, 404, "nobody takes line protocol; add [[connect.influx]]")
+    from alora_ts.serve.connect.line_protocol import PRECISIONS
+
     precision = request.query_params.get("precision", "ns")
     if precision not in PRECISIONS:
         return _answer(version, 400, f"invalid precision; use {', '.join(PRECISIONS)}")
@@ -112,6 +113,8 @@ class _TooMuchError(DataError):
 
 def _read_body(body: bytes, encoding: str, precision: str) -> tuple[list[Point], list[str]]:
     """Points, and what is wrong with the other lines."""
+    from alora_ts.serve.connect.line_protocol import LineError, read_lines
+
     if encoding.lower() == "gzip":
         unpack = zlib.decompressobj(31)
         try:
