@@ -14,6 +14,7 @@ from benchmarks.serve_programs import free_port
 from confluent_kafka import KafkaError
 from pydantic import ValidationError
 
+from alora_ts.serve.connect import kafka_client
 from alora_ts.serve.connect.kafka import KafkaConnector
 from alora_ts.serve.connect.kafka_client import DeadLetters, client_options
 from alora_ts.serve.connect.settings import KafkaSettings
@@ -25,7 +26,11 @@ from tests.serve.connect.host import MemoryHost, running, until
 pytestmark = pytest.mark.slow
 ROWS = {"topic": "rows", "payload": "row"}
 SECOND = 1_000_000
-SOON = {"session.timeout.ms": 6000, "topic.metadata.refresh.interval.ms": 1000}
+SOON = {
+    "session.timeout.ms": 6000,
+    "heartbeat.interval.ms": 300,
+    "topic.metadata.refresh.interval.ms": 1000,
+}
 
 
 @pytest.fixture
@@ -123,7 +128,7 @@ def test_a_backlog_pauses_without_leaving_the_group(cluster: MockCluster, tmp_pa
         async with running(link, host):
             await until(lambda: link.status().state == "failed")
             await send(cluster, "rows", *(row(at, a=at) for at in range(2, 500)))
-            await asyncio.sleep(9)
+            await asyncio.sleep(8)
             assert link.status().received <= 2, "what is paused is not read"
             assert await asyncio.to_thread(cluster.behind, "alora-ts-bus", ["rows"]) == 499
             host.full = False
@@ -246,6 +251,23 @@ def test_a_wrong_topic_is_named_and_read_once_it_is_there(
     assert "rows" in (asyncio.run(story()) or "")
 
 
+def test_a_group_that_does_not_let_us_in_is_visible(
+    cluster: MockCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_client, "_JOINING", 2.0)
+
+    async def story() -> str:
+        await send(cluster, "rows", row(1, a=1))
+        # Less than brokers allow.
+        options = {"session.timeout.ms": 2000, "heartbeat.interval.ms": 300}
+        link = connector(cluster.address, options=options)
+        async with running(link, MemoryHost(tmp_path, "a")):
+            await until(lambda: link.status().state == "failed", seconds=60)
+        return link.status().last_error or ""
+
+    assert "the group alora-ts-bus has not given us partitions" in asyncio.run(story())
+
+
 def test_an_absent_broker_is_visible(tmp_path: Path) -> None:
     port = free_port()
 
@@ -326,6 +348,9 @@ def test_login_and_other_options_are_passed_on(tmp_path: Path) -> None:
     assert options["ssl.certificate.location"] == "me.pem"
     assert options["socket.keepalive.enable"] == "true"
     assert "hush" not in repr(settings)
+    assert "ssl.certificate.location" in client_options(settings, reading=False)
+    soon = settings.model_copy(update={"options": SOON})
+    assert "session.timeout.ms" not in client_options(soon, reading=False)
     assert settings.sources() == set()
 
 

@@ -75,7 +75,8 @@ class Intakes:
         """
         lock = self._lock(source)
         try:
-            await asyncio.wait_for(lock.acquire(), patience)
+            async with asyncio.timeout(patience):
+                await lock.acquire()
         except TimeoutError:
             raise BacklogError(
                 f"earlier rows of {source!r} wait to be stored; send this again later"

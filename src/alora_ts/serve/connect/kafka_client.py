@@ -28,9 +28,12 @@ __all__ = ["DeadLetters", "Member", "client_options"]
 _log = logging.getLogger(__name__)
 _BATCH = 1000
 _LOOK = 5.0  # seconds between looks at a cluster that does not let us work
+_JOINING = 90.0  # seconds; a killed member keeps its place for 45 unless told otherwise
 _ANSWER = 3.0  # seconds that a cluster gets to answer such a look
 _DELIVERY = 30.0
 _LARGEST = 1_000_000_000
+# Options that concern the connection, whoever uses it.
+_CONNECTION = ("ssl.", "sasl.", "security.", "socket.", "broker.", "client.", "enable.s", "reconn")
 # What a message error says about us for as long as nothing changes.
 _REFUSALS = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -44,8 +47,8 @@ _REFUSALS = {
 }
 
 
-def client_options(settings: KafkaSettings) -> dict[str, Any]:
-    """What librdkafka is told about the cluster and how to log in."""
+def client_options(settings: KafkaSettings, *, reading: bool = True) -> dict[str, Any]:
+    """What librdkafka is told about the cluster and how to log in, and more for who reads."""
     login = settings.username is not None
     tls = settings.tls or settings.ca_file is not None
     protocol = f"{'SASL_' if login else ''}{'SSL' if tls else 'PLAINTEXT'}"
@@ -66,6 +69,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
     return options | {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in settings.options.items()
+        if reading or name.startswith(_CONNECTION)
     }
 
 
@@ -104,6 +108,7 @@ class Member:
         self._joined = False
         self._well = False
         self._look_at = 0.0
+        self._outside_since = time.monotonic()
         self.rebalanced = False
         try:
             self._consumer = Consumer(
@@ -183,6 +188,13 @@ class Member:
             elif self._joined:
                 self._progress.enter("connected")
                 self._well = True
+            elif time.monotonic() - self._outside_since > _JOINING:
+                self._progress.enter(
+                    "failed",
+                    f"the group {self._settings.group_name} has not given us partitions for "
+                    f"{time.monotonic() - self._outside_since:.0f} s; another member may be stuck, "
+                    "or the broker may refuse session.timeout.ms",
+                )
         # Soon while the group is still gathering.
         self._look_at = time.monotonic() + (_LOOK if self._joined else _LOOK / 5)
 
@@ -208,6 +220,7 @@ class Member:
         self._early.clear()
         self.rebalanced = True
         self._joined = self._well = False
+        self._outside_since = time.monotonic()
 
 
 class DeadLetters:
@@ -225,7 +238,7 @@ class DeadLetters:
             return
         try:
             self._producer = Producer(
-                client_options(settings)
+                client_options(settings, reading=False)
                 | {"message.max.bytes": _LARGEST, "delivery.timeout.ms": int(_DELIVERY * 1000)}
             )
         except KafkaException as error:
