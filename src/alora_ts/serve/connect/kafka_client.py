@@ -58,7 +58,11 @@ def client_options(settings: KafkaSettings, *, reading: bool = True) -> dict[str
         "security.protocol": protocol,
         # A topic that appears is found within seconds, not within five minutes.
         "topic.metadata.refresh.interval.ms": 10_000,
+        "reconnect.backoff.ms": 1000,
+        "reconnect.backoff.max.ms": 30_000,
+        # Errors come to us as well; a broker that is away would fill the log with the same line.
         "logger": _log,
+        "log_level": 2,
     }
     if settings.ca_file is not None:
         options["ssl.ca.location"] = str(settings.ca_file)
