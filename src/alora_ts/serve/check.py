@@ -34,10 +34,9 @@ def check_settings(settings: Settings) -> None:
     build_channels(settings.notify)
     known = {*settings.models, *settings.collect, *_stored(settings)}
     connect, notify = settings.connect, settings.notify
-    asked = [
-        (one.name, one.source)
-        for one in (*connect.mqtt, *connect.prometheus, *connect.directory, *connect.stdin)
-    ] + [(one.name, source) for one in notify.channels() for source in one.sources]
+    asked = [(one.name, source) for one in connect.sections() for source in one.sources()] + [
+        (one.name, source) for one in notify.channels() for source in one.sources
+    ]
     for section, source in asked:
         if source not in known:
             raise AloraError(

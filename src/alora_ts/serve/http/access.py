@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
 import re
 from collections.abc import Callable
@@ -25,6 +27,8 @@ __all__ = ["Guard", "needed_role"]
 _log = logging.getLogger("alora_ts.serve")
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 _ROWS = re.compile(r"/api/v1/sources/([^/]+)/rows/?")
+# Where other programs send samples, by paths of their protocols.
+_SAMPLES = re.compile(r"/api/v1/write/?|(?P<influx>/api/v2/write/?|/write/?|/query/?)")
 _WRITES = re.compile(r"/api/v1/(incidents/[^/]+/(feedback|work)|detect|mutes(/[^/]+)?)/?")
 _ADMIN_ONLY = re.compile(r"/api/v1/audit/?")
 _FAILURES_A_SECOND = 5.0
@@ -51,6 +55,8 @@ def needed_role(method: str, path: str) -> Role | None:
     >>> needed_role("POST", "/api/v1/models"), needed_role("GET", "/")
     ('admin', None)
     """
+    if _SAMPLES.fullmatch(path) and method not in _SAFE:
+        return "ingest"
     if not path.startswith(("/api/", "/metrics")):
         # Pages hold no data; what they show they ask for by the API.
         return None
@@ -143,8 +149,7 @@ class Guard:
             if (refusal := self._from_elsewhere(headers)) is not None:
                 return refusal
         elif needed is not None:
-            kind, _, token = headers.get("authorization", "").partition(" ")
-            bearer = self._tokens.bearer_of(token.strip()) if kind.lower() == "bearer" else None
+            bearer = self._tokens.bearer_of(_token_of(headers, scope["path"]))
             if bearer is None:
                 return self._unknown(client)
             client = bearer.id
@@ -155,12 +160,17 @@ class Guard:
                     "make another with `alora-ts token create`",
                 )
             rows = _ROWS.fullmatch(scope["path"])
-            if bearer.source is not None and (rows is None or rows[1] != bearer.source):
+            if _SAMPLES.fullmatch(scope["path"]):
+                # Samples name their sources; whoever takes them in looks at each.
+                scope.setdefault("state", {})["only_source"] = bearer.source
+            elif bearer.source is not None and (rows is None or rows[1] != bearer.source):
                 return problem(403, f"the token may only send rows of {bearer.source!r}")
         if method not in _SAFE and not _same_origin(headers):
             return problem(403, "the request comes from a page of another origin")
         wait = self._rates.wait(client, rate=self._settings().rate_limit)
-        return bearer if wait == 0 else _slow_down(wait)
+        # Prometheus gives up what is answered with 429 unless it is told otherwise.
+        status = 503 if _SAMPLES.fullmatch(scope["path"]) else 429
+        return bearer if wait == 0 else _slow_down(wait, status)
 
     def _unknown(self, client: str) -> Response:
         wait = self._rates.wait(f"failed {client}", rate=_FAILURES_A_SECOND)
@@ -204,9 +214,24 @@ def _same_origin(headers: Headers) -> bool:
         return False
 
 
-def _slow_down(wait: float) -> Response:
+def _token_of(headers: Headers, path: str) -> str:
+    """The token of a request, or nothing; InfluxDB's clients send theirs in other forms."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    forms = _SAMPLES.fullmatch(path)
+    influx = forms is not None and forms["influx"] is not None
+    if kind.lower() == "bearer" or (influx and kind.lower() == "token"):
+        return given.strip()
+    if influx and kind.lower() == "basic":
+        try:
+            return base64.b64decode(given, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
+
+
+def _slow_down(wait: float, status: int = 429) -> Response:
     return problem(
-        429,
+        status,
         "too many requests",
         "send several rows in one request, or raise `rate_limit`",
         {"retry-after": str(int(wait) + 1)},

@@ -20,6 +20,7 @@ from alora_ts.serve.http.endpoints import (
     incidents,
     models,
     mutes,
+    receive,
     rows,
     sources,
     verdicts,
@@ -88,6 +89,7 @@ def create_app(service: Service) -> FastAPI:
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)
+    app.include_router(receive.router)
     app.include_router(docs.router)
     mount_dashboard(app)
     return app

@@ -115,7 +115,12 @@ def _show_channel(state: ChannelState, gave_up: str | None) -> dict[str, Any]:
 def _show_connector(service: Service, connector: Connector) -> dict[str, Any]:
     """Its status; one that is connected to a gateway that says nothing is not well."""
     status = connector.status()
-    silent = service.silences.of(status.source, status.name)
+    silent = [
+        name if source == status.source else f"{source}: {name}"
+        for source, who in service.silences.known()
+        if who == status.name
+        for name in service.silences.of(source, who)
+    ]
     return {**asdict(status), "silent": silent}
 
 

@@ -126,7 +126,7 @@ class Connector(Protocol):
 
     @property
     def kind(self) -> str:
-        """Which connector it is: mqtt, prometheus, directory or stdin."""
+        """Which connector it is, named as its section: mqtt, kafka, directory and so on."""
         ...
 
     async def run(self, host: Host) -> None:

@@ -74,10 +74,16 @@ function channels(list) {
 
 function connectors(list) {
   if (!list.length) return empty("No connector is configured.", "Rows may still come in over HTTP.");
-  return h("ul", { class: "culprits" }, list.map(({ name, kind, source, state, last_error, received, silent }) => h("li", {},
+  return h("ul", { class: "culprits" }, list.map(({ name, kind, source, state, last_error, received, rejected, silent }) => h("li", {},
     h("div", { class: "who" }, h("b", {}, name, " ", h("span", { class: "soft" }, kind)),
       stateOf(state, silent)),
-    h("div", { class: "way" }, `${source} · ${whole(received)} received`, silent.length ? h("span", { class: "hot-word" }, ` · no value of ${silent.join(", ")}`) : null, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+    h("div", { class: "way" }, `${source} · ${whole(received)} received`, refused(rejected), silent.length ? h("span", { class: "hot-word" }, ` · no value of ${silent.join(", ")}`) : null, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+}
+
+/** What a connector could not use, by reason. */
+function refused(counts) {
+  const said = Object.entries(counts ?? {}).map(([reason, count]) => `${whole(count)} ${reason}`);
+  return said.length ? h("span", { class: "hot-word" }, ` · refused: ${said.join(", ")}`) : null;
 }
 
 /** A connector that is connected to a gateway that says nothing is not well. */
