@@ -28,6 +28,7 @@ from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import from_micros
 from tests.serve.notify.alertmanager import Alertmanager
 from tests.serve.notify.servers import webhook
+from tests.serve.notify.test_dispatcher import drain
 
 HOUR = 3600.0
 
@@ -103,7 +104,7 @@ def dispatcher(house: House, **channels: Any) -> Dispatcher:
 async def an_hour_of_attempts(house: House, sender: Dispatcher) -> None:
     for _ in range(60):
         house.now += HOUR / 60
-        await sender.drain(house.now)
+        await drain(sender, house.now)
 
 
 def test_after_an_hour_what_lasts_is_told_and_what_is_over_is_summed_up(house: House) -> None:
@@ -111,7 +112,7 @@ def test_after_an_hour_what_lasts_is_told_and_what_is_over_is_summed_up(house: H
     sender = dispatcher(house, webhook=[{"name": "pager", "url": f"http://127.0.0.1:{port}/"}])
     with webhook(port=port) as before:
         house.happens("told", "opened", ["pager"])
-        asyncio.run(sender.drain(house.now))
+        asyncio.run(drain(sender, house.now))
     assert len(before.requests) == 1
     for number in range(40):
         house.happens(f"short-{number}", "opened", ["pager"])
@@ -128,8 +129,8 @@ def test_after_an_hour_what_lasts_is_told_and_what_is_over_is_summed_up(house: H
             # Whichever is due first succeeds within minutes; the others follow at once.
             while len(after.requests) < 1:
                 house.now += 1
-                await sender.drain(house.now)
-            while await sender.drain(house.now):
+                await drain(sender, house.now)
+            while await drain(sender, house.now):
                 pass
 
         asyncio.run(back())
@@ -160,14 +161,14 @@ def test_an_end_never_overtakes_its_beginning(house: House) -> None:
     port = free_port()
     sender = dispatcher(house, webhook=[{"name": "pager", "url": f"http://127.0.0.1:{port}/"}])
     house.happens("one", "opened", ["pager"])
-    asyncio.run(sender.drain(house.now))
+    asyncio.run(drain(sender, house.now))
     house.happens("one", "closed", ["pager"])
     with webhook(500, port=port) as hook:
         # The beginning waits for its next attempt, and the end for it.
-        assert not asyncio.run(sender.drain(house.now))
+        assert not asyncio.run(drain(sender, house.now))
         for _ in range(20):
             house.now += 1
-            asyncio.run(sender.drain(house.now))
+            asyncio.run(drain(sender, house.now))
     assert [json.loads(body)["event"] for _, body in hook.requests] == [
         "opened",
         "opened",
@@ -180,13 +181,13 @@ def test_given_up_notifications_say_why_and_can_be_sent_again(house: House) -> N
     sender = dispatcher(house, webhook=[{"name": "pager", "url": f"http://127.0.0.1:{port}/"}])
     with webhook(404, port=port) as hook:
         house.happens("one", "opened", ["pager"])
-        asyncio.run(sender.drain(house.now))
+        asyncio.run(drain(sender, house.now))
         assert house.counts("pager") == {"dead": 1}
         with house.store.reading() as connection:
             reasons = dead_reasons(connection)
         assert reasons == {"pager": "the receiver answered 404; check its `url`"}
         assert house.store.writer.run(lambda c: revive(c, "pager")) == 1
-        asyncio.run(sender.drain(house.now + 1e9))
+        asyncio.run(drain(sender, house.now + 1e9))
     assert len(hook.requests) == 2
     assert house.counts("pager") == {"sent": 1}
 
@@ -251,7 +252,7 @@ def test_an_expired_certificate_is_named(house: House, tmp_path: Path) -> None:
         }
         [channel] = build_channels(NotifySettings.model_validate({"webhook": [section]}))
         house.happens("one", "opened", ["pager"])
-        await Dispatcher(StoredOutbox(house.store), [channel]).drain(house.now)
+        await drain(Dispatcher(StoredOutbox(house.store), [channel]), house.now)
         server.close()
         assert channel.state.failing_since == house.now
         return channel.state.error or ""
