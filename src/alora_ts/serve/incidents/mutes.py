@@ -160,7 +160,7 @@ def tell_held(service: Service) -> int:
                 release(connection, key)
                 continue
             shown = show_incident(record._asdict(), record.source)
-            if mute_of(connection, shown) is None:
+            if not record.silenced and mute_of(connection, shown) is None:
                 post(connection, service.channels(), "opened", shown)
                 told += 1
         return told

@@ -112,20 +112,13 @@ def _count(connection: Connection, state: str) -> int:
 
 
 def count_by_channel(connection: Connection) -> dict[str, dict[str, int]]:
-    """How many notifications of each channel are pending, sent and given up.
-
-    ``failing`` are those among the pending that were tried in vain.
-    """
+    """How many notifications of each channel are pending, sent, given up, summed up."""
     found: dict[str, dict[str, int]] = {}
     query = select(outbox.c.channel, outbox.c.state, func.count())
     for channel, state, count in connection.execute(
         query.group_by(outbox.c.channel, outbox.c.state)
     ):
         found.setdefault(channel, {})[state] = count
-    tried = outbox.c.state == "pending", outbox.c.attempts > 0
-    query = select(outbox.c.channel, func.count()).where(*tried).group_by(outbox.c.channel)
-    for channel, count in connection.execute(query):
-        found[channel]["failing"] = count
     return found
 
 
