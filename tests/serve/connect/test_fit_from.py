@@ -155,3 +155,27 @@ def test_a_model_from_prometheus(prometheus: tuple[str, int], tmp_path: Path) ->
     empty = invoke("fit", "--from", f"prometheus://{place}", "--query", "a=no_such_metric",
                    "-o", tmp_path / "n.alora")  # fmt: skip
     assert "Prometheus has no values" in " ".join(empty.err.split())
+
+
+@pytest.mark.slow
+def test_the_connector_feeds_a_source_that_collects(
+    prometheus: tuple[str, int], tmp_path: Path
+) -> None:
+    settings = f"""
+collect = ["web"]
+[[connect.prometheus]]
+name = "prom"
+source = "web"
+url = "http://{prometheus[0]}"
+step = 10
+backfill = 7000
+[connect.prometheus.queries]
+flow = "sum(flow)"
+level = "level"
+"""
+    with ServiceProcess(tmp_path / "service", settings) as service:
+        until = time.monotonic() + 120
+        while (shown := httpx.get(f"{service.url}/{API}/web").json())["rows"] < 500:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    assert (shown["state"], shown["variables"]) == ("collecting", ["flow", "level"])
