@@ -24,6 +24,7 @@ from alora_ts.bench.wrapping import wrap_markdown
 
 ROOT = Path(__file__).parent.parent
 README, RESULTS = ROOT / "README.md", ROOT / "results"
+PAGE = ROOT / "docs" / "rootcause.md"
 BEGIN = "<!-- measured: written by `python -m benchmarks.readme_measured` -->"
 END = "<!-- measured: end -->"
 
@@ -40,7 +41,6 @@ _CAUSES = {
     "mean |z|, floor 1 % of the mean": "mean deviation, floor of 1 % of the mean",
     "robust deviation (BARO)": "robust deviation (BARO)",
     "largest |z|": "largest deviation",
-    "random": "random",
 }
 _RANKED = ("alora", "alora-paper", "norm", "knn", "pca", "random")
 _RANKING: dict[str, Read] = {
@@ -118,11 +118,21 @@ def causes(records: Sequence[dict[str, Any]]) -> str:
                 for one in records
                 if (one["system"], one["method"]) == (system, method) and one[place] is not None
             ]
-            found = accuracy(places) if places else {}
-            cells.append(f"{found['AC@1']:.2f} / {found['AC@3']:.2f}" if found else "")
-        if all(cells):
-            lines.append(_line(name, cells, bold=name.startswith("**")))
+            found = accuracy(places)
+            cells.append(f"{found['AC@1']:.2f} / {found['AC@3']:.2f}")
+        lines.append(_line(name, cells, bold=name.startswith("**")))
+    chances = [_chance(system, group=place != "place") for system, (_, place) in systems.items()]
+    lines.append(_line("random", chances))
     return _table(["", *heads], lines)
+
+
+def _chance(system: str, *, group: bool) -> str:
+    """AC@1 and AC@3 of random orders, which the command writes to its page only."""
+    section = PAGE.read_text(encoding="utf-8").split(f"## {system} ")[1].split("\n## ")[0]
+    row = next(line for line in section.splitlines() if line.startswith("| random |"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    first = 4 if group else 1
+    return f"{cells[first]} / {cells[first + 1]}"
 
 
 def ranking(records: Sequence[Record]) -> list[str]:
