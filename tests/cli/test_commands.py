@@ -209,7 +209,7 @@ def test_version() -> None:
 def test_incidents_come_worst_first_and_can_be_limited(made: Path, tmp_path: Path) -> None:
     frame = faulty(900)
     at = np.arange(900)
-    sizes = {200: 1.2, 400: 40.0, 600: 4.0}
+    sizes = {200: 0.3, 400: 40.0, 600: 2.0}
     moved = sum(size * ((at >= row) & (at < row + 6)) for row, size in sizes.items())
     frame.with_columns(heat=frame["heat"] + moved).write_csv(tmp_path / "t.csv")
     call = ("detect", made / "plant.alora", tmp_path / "t.csv")

@@ -71,7 +71,9 @@ def judged(
     return level, float(size * widening(k)) if k > 0 else 1.0
 
 
-def explain(judge: Judge, values: np.ndarray, surprise: np.ndarray | None) -> dict[str, Any]:
+def explain(
+    judge: Judge, values: np.ndarray, surprise: np.ndarray | None, part: float = 0.0
+) -> dict[str, Any]:
     """Culprits, shares, who was set aside, and certainties."""
     usual, d = judge.usual, values.shape[1]
     rows = judge.standardiser.apply(values).astype(float).tolist()
@@ -102,8 +104,10 @@ def explain(judge: Judge, values: np.ndarray, surprise: np.ndarray | None) -> di
         return math.sqrt(sum((row[j] / scale[j]) ** 2 for row in off) / n)
 
     off, scale = look()
-    for _ in range(5 if known else 0):
-        more = [j for j in range(d) if moved[j] and not aside[j] and size(j) > 3]
+    for _ in range(10 if known else 0):
+        sizes = {j: size(j) for j in range(d) if moved[j] and not aside[j]}
+        strongest = max(sizes.values(), default=0.0)
+        more = [j for j, own in sizes.items() if own > max(3, part * strongest)]
         if not more:
             break
         for j in more:
@@ -158,7 +162,7 @@ def telling(judge: Judge, values: np.ndarray, before: int) -> list[int]:
     """The rows that explain an incident."""
     usual, d = judge.usual, values.shape[1]
     rows = judge.standardiser.apply(values).astype(float).tolist()
-    aside = explain(judge, values[before:], None)["aside"]
+    aside = explain(judge, values[before:], None, part=0.5)["aside"]
 
     def says(row: list[float]) -> float:
         total = 0.0

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alora_ts import ALoRa
 from alora_ts.data.scaling import fit_standardiser
 from alora_ts.diagnosis.explanation import Judge
 from alora_ts.diagnosis.onset import arrivals
@@ -256,3 +257,19 @@ def test_faint_alarms_before_a_fault_do_not_explain_it() -> None:
     rows = Rows(np.arange(10), values, np.full((10, 2), np.nan))
     story = tell(judge, ["pump", "noise"], rows, rows.pick(slice(0, 0)))
     assert [one.variable for one in story.culprits] == ["pump"]
+
+
+def test_rows_that_are_normal_again_do_not_hide_who_deviated() -> None:
+    """An alarm may last a little longer than its fault."""
+    rng = np.random.default_rng(0)
+    at = np.arange(1500)
+    load = np.sin(at / 12) + 0.3 * np.sin(at / 40)
+    table = np.column_stack([load, 2 * load + 5, 40 - 3 * load])
+    table += 0.05 * rng.normal(size=table.shape)
+    table[1400:1420, 1] -= 2.5  # within its usual range, and not where the others say
+    model = ALoRa(window=10, epochs=1, epoch_windows=64).fit(table[:1200])
+    for end in (220, 240, 250):
+        told = model.explain(table[1200:], 200, end)
+        assert [one.variable for one in told.culprits] == ["x1"], end
+        assert told.aside == ("x1",)
+        assert told.onset is not None

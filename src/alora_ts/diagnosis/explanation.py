@@ -65,7 +65,7 @@ _FAINT = 0.1
 _SEEN = 0.01
 """Share of the evidence below which a signal that stayed within its range is not named."""
 
-_ROUNDS = 5
+_ROUNDS = 10
 _SHARPNESS, _SHARPNESS_ALONE = 2.75, 2.0
 
 
@@ -148,7 +148,9 @@ class Judge:
         """
         reach = 0 if self.mechanisms is None else self.mechanisms.lags
         first = max(before - reach, 0)
-        aside, *_ = self._set_aside(self._scale(values[before:]))
+        # Rows that are normal again make all deviations faint, and one that deviates then bends
+        # what the others imply of each other: the strongest are set aside first.
+        aside, *_ = self._set_aside(self._scale(values[before:]), part=0.5)
         away = np.abs(self.deviation(values[first:], aside))
         said = np.where(self.usual.moved, np.maximum(away - _SURELY, 0.0), 0.0).sum(1)
         if not said[before - first :].any():
@@ -205,8 +207,13 @@ class Judge:
     def _scale(self, values: NDArray[np.floating]) -> Array:
         return self.standardiser.apply(values).astype(np.float64)
 
-    def _set_aside(self, scaled: Array) -> tuple[NDArray[np.bool_], Array, Array]:
-        """Which signals to conclude nothing from, what the rest implies, and one deviation."""
+    def _set_aside(
+        self, scaled: Array, *, part: float = 0.0
+    ) -> tuple[NDArray[np.bool_], Array, Array]:
+        """Which signals to conclude nothing from, what the rest implies, and one deviation.
+
+        In each round go those that deviate by more than this part of the strongest.
+        """
         usual = self.usual
         distance = np.abs(scaled - usual.centre)
         aside = distance.mean(0) / usual.scale > _SUSPECT
@@ -215,10 +222,10 @@ class Judge:
         if not usual.relations:
             return aside, implied, scale
         for _ in range(_ROUNDS):
-            more = (_size((scaled - implied) / scale) > _BEYOND) & usual.moved
-            if not (more & ~aside).any():
+            size = np.where(usual.moved & ~aside, _size((scaled - implied) / scale), 0.0)
+            if size.max() <= _BEYOND:
                 break
-            aside = aside | more
+            aside = aside | (size > max(_BEYOND, part * size.max()))
             implied, scale = usual.implied(scaled, aside, limit=self.limit)
         return aside, implied, scale
 

@@ -121,12 +121,6 @@ def test_each_signal_is_reached_by_its_strongest_tie(page):
     assert run(page, "drawings/flow.js", body) == ["ab", "bc"]
 
 
-def test_the_longest_time_without_a_fault_is_suggested(page):
-    body = "return m.longest(0, 100, [[60, 70], [10, 20], [15, 30]]);"
-    assert run(page, "pages/training.js", body) == [31, 60]
-    assert run(page, "pages/training.js", "return m.longest(0, 9, []);") == [0, 9]
-
-
 @pytest.mark.parametrize(
     ("move", "low", "high"),
     [

@@ -64,10 +64,9 @@ def test_an_empty_folder_and_a_port_that_is_taken(tmp_path: Path) -> None:
         assert not url[0].endswith(":8080")
         with httpx.Client(base_url=f"{url[0]}/api/v1", timeout=60) as client:
             until = time.monotonic() + 120
-            while not (items := client.get("/incidents").json()["items"]):
+            while "tank1_level" not in _leaders(client):
                 assert time.monotonic() < until
                 time.sleep(0.2)
-            assert items[0]["culprits"][0]["variable"] == "tank1_level"
             # The command it prints works as it stands, and so do those of the documentation.
             pages = [
                 (DOCS / name).read_text() for name in ("operate-the-service.md", "try-it-live.md")
@@ -105,3 +104,8 @@ def test_a_port_that_was_asked_for_must_be_free(tmp_path: Path) -> None:
         refused = invoke("demo", tmp_path / "demo", "--serve", "--port", str(port))
     assert (refused.code, f"cannot listen on port {port}" in refused.err) == (1, True)
     assert invoke("demo", tmp_path / "demo", "--port", "9000").code == 2
+
+
+def _leaders(client: httpx.Client) -> set[str]:
+    items = client.get("/incidents").json()["items"]
+    return {one["culprits"][0]["variable"] for one in items if one["culprits"]}

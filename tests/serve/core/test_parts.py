@@ -101,6 +101,6 @@ def test_a_check_finds_absent_models_and_unknown_sources(
         check_settings(settings.model_copy(update={"models": {"plant": tmp_path / "gone.alora"}}))
     wrong = {"connect": {"directory": [{"name": "files", "source": "plnt", "path": tmp_path}]}}
     given = Settings.model_validate({**settings.model_dump(), **wrong})
-    with pytest.raises(AloraError, match=r"'plnt', which has no model.*plant"):
+    with pytest.raises(AloraError, match=r"'plnt', which is not there.*plant"):
         check_settings(given)
     assert not settings.folder.exists(), "nothing is made"

@@ -103,6 +103,11 @@ def _of(
     source: Source, work: Callable[[Connection, int, int], int]
 ) -> Callable[[Connection, int], int]:
     """Delete of a source, but nothing that waits to be scored, however old it is."""
-    return lambda connection, before: work(
-        connection, source.id, min(before, scoring_state(connection, source.id)[0])
-    )
+
+    def bounded(connection: Connection, before: int) -> int:
+        # What is only collected waits for nobody.
+        if not source.collecting:
+            before = min(before, scoring_state(connection, source.id)[0])
+        return work(connection, source.id, before)
+
+    return bounded
