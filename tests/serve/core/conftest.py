@@ -17,6 +17,7 @@ from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.rows import read_readings
 from tests.serve.core import plant
+from tests.serve.core.postgres import Server, running_server
 
 with warnings.catch_warnings():
     # starlette prefers another package than httpx, which is not a dependency of ours.
@@ -100,3 +101,14 @@ def serve() -> Iterator[Callable[[Settings], Plant]]:
 @pytest.fixture
 def here(serve: Callable[[Settings], Plant], settings: Settings) -> Plant:
     return serve(settings)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(server: Server) -> str:
+    return server.address

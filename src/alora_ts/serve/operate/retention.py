@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.store.partitions import drop_partitions, prepare_partitions
 from alora_ts.serve.store.retention import (
     delete_models,
     delete_notifications,
@@ -86,6 +88,17 @@ async def clean_up(service: Service) -> None:
                 return
             await asyncio.sleep(_BREATH)
 
+    writer = service.store.writer
+    await asyncio.wrap_future(writer.submit(prepare_partitions))
+    for table, days in (("readings", _shorter(keep.readings, keep.rows)), ("rows", keep.rows)):
+        if days > 0:
+            horizons = {
+                source.id: source.newest - int(days * _DAY)
+                for source in service.sources.all()
+                if source.newest is not None
+            }
+            drop = functools.partial(drop_partitions, table=table, before=horizons)
+            await asyncio.wrap_future(writer.submit(drop))
     for source in service.sources.all():
         if source.newest is None:
             continue
@@ -96,6 +109,11 @@ async def clean_up(service: Service) -> None:
     await repeat(keep.notifications, now, delete_notifications)
     await repeat(keep.models, now, delete_models)
     await asyncio.wrap_future(service.store.writer.submit(give_back))
+
+
+def _shorter(one: float, other: float) -> float:
+    """The shorter of two numbers of days, of which 0 is for ever."""
+    return min((days for days in (one, other) if days > 0), default=0.0)
 
 
 def _of(

@@ -97,6 +97,7 @@ rows = Table(
     Column("arrived_us", BigInteger, nullable=False),
     Column("cells", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (time_us)",
 )
 
 readings = Table(
@@ -113,6 +114,7 @@ readings = Table(
     Column("alarm", Boolean, nullable=False, server_default=false()),
     Column("detail", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (time_us)",
 )
 
 summaries = Table(
