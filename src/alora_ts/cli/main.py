@@ -21,6 +21,7 @@ from alora_ts.cli.explain import explain, info
 from alora_ts.cli.export import export
 from alora_ts.cli.fit import fit
 from alora_ts.cli.serve import serve
+from alora_ts.cli.worker import worker
 
 _INTERRUPTED = 130
 
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, detect, backtest, explain, info, export, evaluate, demo, serve):
+for command in (fit, detect, backtest, explain, info, export, evaluate, demo, serve, worker):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

@@ -32,6 +32,14 @@ def serve(
     port: Annotated[int | None, typer.Option(help="The port; 8080 if not given.")] = None,
     store: StoreOption = None,
     folder: FolderOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Processes that score (PostgreSQL); 0 leaves it to `alora-ts worker`.",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Only check the settings, models and sources, then stop."),
@@ -40,17 +48,15 @@ def serve(
     """Take live rows, score each, keep everything, raise and clear incidents, show it all.
 
     Example: `alora-ts serve --model plant.alora` and open http://127.0.0.1:8080
+
+    With PostgreSQL: `alora-ts serve --store postgresql://alora@db.example/alora --workers 4`
     """
-    import logging
-
-    import torch
-
     refuse_without_packages()
-    from alora_ts.serve.operate.log_limit import LogLimit
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings_file import read_settings
+    from alora_ts.serve.workers.process import prepare_process
 
-    flags = given_settings(host=host, port=port, store=store, folder=folder)
+    flags = given_settings(host=host, port=port, store=store, folder=folder, workers=workers)
     if model:
         flags["models"] = dict(_name(one) for one in model)
     settings = read_settings(config, flags=flags)
@@ -60,12 +66,7 @@ def serve(
         check_settings(settings)
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(LogLimit())
-    logging.getLogger("alora_ts.serve").setLevel(logging.INFO)
-    # Windows are small: a second thread inside torch costs more than it brings.
-    torch.set_num_threads(1)
+    prepare_process()
     run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
 
 

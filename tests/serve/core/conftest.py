@@ -68,7 +68,7 @@ class Plant:
 def settle(service: Service) -> None:
     """Wait until every row has its reading."""
     deadline = time.monotonic() + 300
-    while service.crew.waiting():
+    while service.crew.waiting() or any(one.unscored for one in service.sources.all()):
         assert time.monotonic() < deadline, "scoring does not end"
         assert not service.crew.troubles, service.crew.troubles
         time.sleep(0.005)

@@ -15,32 +15,10 @@ from alora_ts import ALoRa
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.tokens import TokenBook, make_token
 from alora_ts.serve.settings import Settings
-from alora_ts.serve.store.heartbeat import beat
-from alora_ts.serve.store.hold import StoreLostError
 from alora_ts.serve.store.store import Store
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 from tests.serve.core.postgres import Server
-
-
-def test_a_restarted_server_lets_only_one_write(server: Server) -> None:
-    """The lock dies with the server; whoever takes the store then shuts the other out."""
-    first = Store(server.address)
-    server.restart()
-    # Nobody came: the first takes its lock again with its next write.
-    first.writer.run(beat)
-    with pytest.raises(AloraError, match="in use"):
-        Store(server.address)
-    server.restart()
-    second = Store(server.address)
-    with pytest.raises(StoreLostError):
-        first.writer.run(beat)
-    assert first.writer.lost
-    second.writer.run(beat)
-    first.close()
-    second.writer.run(beat)
-    second.close()
-    Store(server.address).close()
 
 
 def test_rows_scores_incidents_and_restart(
@@ -54,8 +32,6 @@ def test_rows_scores_incidents_and_restart(
     first.send(rows[:130])
     first.send(rows[:50] + rows[200:])
     first.settle()
-    with pytest.raises(AloraError, match="in use"):
-        Store(database)
     first.client.__exit__(None, None, None)
     second = serve(settings)
     receipt = second.send(rows)

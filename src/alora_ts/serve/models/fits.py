@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import secrets
 import threading
+from collections.abc import Mapping
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,7 @@ class Fits:
             "message": "waits for its turn",
             "model_id": None,
             "comparison": None,
+            "owner": self._service.share.id,
         }
         self._service.store.change(
             "fit started", source.name, lambda c: add_fit(c, record), {"fit": key}
@@ -114,7 +116,10 @@ class Fits:
         state = self.show(key)["state"]
         with self._lock:
             if key not in self._running:
-                raise ConflictError(f"the fit is {state}; only one that waits or runs can be ended")
+                elsewhere = " in another process" if state in {"waiting", "running"} else ""
+                raise ConflictError(
+                    f"the fit is {state}{elsewhere}; only one that waits or runs here can be ended"
+                )
             process = self._running.pop(key)
         self._service.store.change(
             "fit cancelled",
@@ -134,6 +139,16 @@ class Fits:
             raise ConflictError(f"the fit is {shown['state']}; only a finished one has a model")
         self._service.registry.activate(shown["source"], shown["model_id"])
         return shown
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """Show what another process says of a fit that it runs."""
+        key = message["id"]
+        self._progress[key] = (message["progress"], message["message"])
+        shown = self.show(key)
+        if shown["state"] not in {"waiting", "running"}:
+            self._progress.pop(key, None)
+            shown = self.show(key)
+        self._service.bus.deliver(News("fit", shown["source"], shown))
 
     def close(self) -> None:
         """End all fits."""

@@ -12,11 +12,12 @@ from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
 from alora_ts.serve.models.levels import effective_threshold
 from alora_ts.serve.problems import ConflictError
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
-from alora_ts.serve.store.models import save_model
-from alora_ts.serve.store.rows import count_rows, first_time, last_arrival, newest_time
+from alora_ts.serve.store.models import model_cards, save_model
+from alora_ts.serve.store.progress import recount_rows
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.rows import first_time
 from alora_ts.serve.store.sources import (
     activate,
-    active_model,
     add_source,
     all_sources,
     roll_back,
@@ -61,31 +62,42 @@ class Registry:
         self._changed = changed
 
     def load(self) -> None:
-        """Load the sources that the store knows."""
+        """Load the sources that the store knows, and see how far each is.
+
+        Called again to see what other processes have changed.
+        """
+        known = {source.name: source for source in self._sources.all()}
         with self._store.reading() as connection:
+            cards = None
             for record in all_sources(connection):
-                active = active_model(connection, record.id)
-                if active is None:
+                source = known.get(record.name)
+                if source is not None:
+                    _update(source, record)
+                    if record.model_id == source.model_id:
+                        continue
+                if record.model_id is None:
                     continue
-                model = self._models.get(active.model_id)
-                oldest = first_time(connection, record.id)
-                self._sources.add(
-                    Source(
-                        id=record.id,
-                        name=record.name,
-                        variables=tuple(record.variables),
-                        model_id=active.model_id,
-                        wanted=model.model_.preparation.variables,
-                        bucket_us=record.bucket_us,
-                        newest=newest_time(connection, record.id),
-                        arrived=last_arrival(connection, record.id),
-                        first=_first(connection, record.id, record.bucket_us, oldest),
-                        rows_from=oldest,
-                        rows=count_rows(connection, record.id),
-                        threshold=self._threshold(connection, record.id, active.model_id),
-                        unscored=count_rows(connection, record.id, start=record.score_from_us),
-                    )
+                cards = model_cards(connection) if cards is None else cards
+                card = cards[record.model_id]
+                wanted, own = tuple(card["variables"]), float(card["threshold"])
+                threshold = self._level(connection, record.id, record.model_id, own)
+                if source is not None:
+                    _take_up(source, tuple(record.variables), record.model_id, wanted, threshold)
+                    continue
+                source = Source(
+                    id=record.id,
+                    name=record.name,
+                    variables=tuple(record.variables),
+                    model_id=record.model_id,
+                    wanted=wanted,
+                    bucket_us=record.bucket_us,
+                    newest=None,
+                    first=_first(connection, record.id, record.bucket_us, record.oldest_us),
+                    rows=0,
+                    threshold=threshold,
                 )
+                _update(source, record)
+                self._sources.add(source)
 
     def import_file(self, name: str, path: Path) -> None:
         """Let a source begin with a model file that the operator named.
@@ -136,7 +148,8 @@ class Registry:
             return self._threshold(connection, known.id, model_id)
 
         threshold = self._store.change("model activated", name, write, {"model": model_id})
-        self._take_up(known, variables, model_id, wanted, threshold)
+        _take_up(known, variables, model_id, wanted, threshold)
+        self._changed(known)
         return known
 
     def roll_back(self, name: str) -> Source:
@@ -151,22 +164,28 @@ class Registry:
 
         model_id, threshold = self._store.change("model rolled back", name, write)
         wanted = self._models.get(model_id).model_.preparation.variables
-        self._take_up(source, source.variables, model_id, wanted, threshold)
+        _take_up(source, source.variables, model_id, wanted, threshold)
+        self._changed(source)
         return source
 
     def recount(self, source: Source) -> None:
         """Bring a source's counts in step with what is still stored."""
         with self._store.reading() as connection:
             oldest = first_time(connection, source.id)
-            if oldest != source.rows_from:
-                source.rows = count_rows(connection, source.id)
-                source.rows_from = oldest
+        if oldest != source.rows_from:
+            counted = self._store.writer.run(lambda c: recount_rows(c, source.id), source=source.id)
+            source.rows, source.rows_from = counted
+        with self._store.reading() as connection:
             source.first = _first(connection, source.id, source.bucket_us, oldest)
+
+    def see_threshold(self, source: Source) -> None:
+        """Read a source's alarm level, which another process may have changed."""
+        with self._store.reading() as connection:
+            source.threshold = self._threshold(connection, source.id, source.model_id)
 
     def refresh_threshold(self, source: Source) -> float:
         """Update a source's alarm level after verdicts and recalibrations."""
-        with self._store.reading() as connection:
-            source.threshold = self._threshold(connection, source.id, source.model_id)
+        self.see_threshold(source)
         self._changed(source)
         return source.threshold
 
@@ -176,6 +195,9 @@ class Registry:
 
     def _threshold(self, connection: Connection, source: int, model_id: str) -> float:
         own = self._models.get(model_id).model_.calibration.threshold.value
+        return self._level(connection, source, model_id, own)
+
+    def _level(self, connection: Connection, source: int, model_id: str, own: float) -> float:
         return effective_threshold(
             connection, source, model_id, own=own, limit=self._feedback_limit()
         )
@@ -207,20 +229,28 @@ class Registry:
         self._changed(source)
         return source
 
-    def _take_up(
-        self,
-        source: Source,
-        variables: tuple[str, ...],
-        model_id: str,
-        wanted: tuple[str, ...],
-        threshold: float,
-    ) -> None:
-        source.variables = variables
-        source.model_id = model_id
-        source.wanted = wanted
-        source.threshold = threshold
-        source.reload = True
-        self._changed(source)
+
+def _take_up(
+    source: Source,
+    variables: tuple[str, ...],
+    model_id: str,
+    wanted: tuple[str, ...],
+    threshold: float,
+) -> None:
+    source.variables = variables
+    source.model_id = model_id
+    source.wanted = wanted
+    source.threshold = threshold
+    source.reload = True
+
+
+def _update(source: Source, record: Record) -> None:
+    """See how far a source is."""
+    source.newest, source.rows_from = record.newest_us, record.oldest_us
+    source.rows, source.unscored = record.row_count, record.unscored
+    source.arrived = record.arrived_us
+    if source.first is None or record.oldest_us is None:
+        source.first = record.oldest_us
 
 
 def _first(connection: Connection, source: int, bucket: int, oldest: int | None) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from alora_ts.serve.store.incidents import count_severities
 from alora_ts.serve.store.outbox import count_dead, count_pending
 from alora_ts.serve.times import now_micros
+from alora_ts.serve.workers.show import show_workers
 
 if TYPE_CHECKING:
     from alora_ts.serve.service import Service
@@ -107,17 +108,35 @@ class ServiceCollector(Collector):
         with service.store.reading() as connection:
             opened = count_severities(connection)
             dead, pending = count_dead(connection), count_pending(connection)
+            workers = show_workers(service, connection)
         incidents = GaugeMetricFamily(
             "alora_open_incidents", "Open incidents", labels=["source", "kind", "severity"]
         )
         for labels, count in opened.items():
             incidents.add_metric(list(labels), count)
         yield incidents
+        yield from _workers(workers)
         yield _gauge("alora_dead_letters", "Notifications that were given up", dead)
         yield _gauge("alora_pending_notifications", "Notifications on their way", pending)
         yield _gauge("alora_store_bytes", "Size of the store", service.store.size())
         free = shutil.disk_usage(service.settings.folder).free
         yield _gauge("alora_free_disk_bytes", "Free where the service keeps its files", free)
+
+
+def _workers(workers: list[dict[str, Any]]) -> Iterator[Metric]:
+    """What each process that shares the store says of itself."""
+    for key, help_text in (
+        ("alive", "1 while a worker gives signs of life"),
+        ("sources", "Sources that a worker scores"),
+        ("unscored", "Rows that wait for a worker"),
+        ("lag", "Longest wait of a worker's sources, in seconds"),
+        ("memory", "Bytes of memory of a worker"),
+        ("readings", "Readings that a worker has stored since it started"),
+    ):
+        family = GaugeMetricFamily(f"alora_worker_{key}", help_text, labels=["worker"])
+        for one in workers:
+            family.add_metric([one["name"]], float(one[key]))
+        yield family
 
 
 def _gauge(name: str, help_text: str, value: float) -> Metric:

@@ -16,6 +16,8 @@ from alora_ts.serve.rows.interface import Receipt, Rejection, Row
 from alora_ts.serve.rows.values import RowError, read_values
 from alora_ts.serve.scoring.source import Source, Sources
 from alora_ts.serve.store.cells import pack_cells
+from alora_ts.serve.store.leases import Lease
+from alora_ts.serve.store.progress import newest_of, note_rows
 from alora_ts.serve.store.rows import fill_rows, insert_rows, known_rows
 from alora_ts.serve.store.sources import note_late
 from alora_ts.serve.store.store import Store
@@ -78,7 +80,9 @@ class Ingest:
         self._backlog_limit = backlog_limit
         self._wake = wake
 
-    async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
+    async def accept(
+        self, source: str, rows: Sequence[Row | RowError], lease: Lease | None = None
+    ) -> Receipt:
         """Store rows; they are durable when this returns.
 
         Parameters
@@ -86,6 +90,8 @@ class Ingest:
         source : str
         rows : sequence of Row
             What could not even be read as a row stands there as the error that says why.
+        lease : Lease, optional
+            Of the connector that brings them; if it is another's by now, nothing is stored.
 
         Returns
         -------
@@ -109,7 +115,9 @@ class Ingest:
         else:
             batch = self._check(known, rows)
         if batch.rows:
-            write = self._store.writer.submit(lambda c: self._write(c, batch), self._written)
+            write = self._store.writer.submit(
+                lambda c: self._write(c, batch), self._written, source=known.id, lease=lease
+            )
             await asyncio.wrap_future(write)
         receipt = Receipt(
             accepted=len(batch.fresh),
@@ -146,7 +154,8 @@ class Ingest:
 
     def _write(self, connection: Connection, batch: _Batch) -> _Batch:
         source = batch.source
-        newest = source.newest
+        # From the store: other processes may have stored rows of the source.
+        newest = newest_of(connection, source.id)
         seen: dict[int, NDArray[np.float64]] = {}
         if newest is not None:
             old = [time for _, time, _ in batch.rows if time <= newest]
@@ -182,13 +191,11 @@ class Ingest:
             note_late(connection, source.id, min(batch.merged))
         if not batch.fresh:
             return batch
-        insert_rows(connection, source.id, _packed(batch.fresh), now_micros())
-        times = list(batch.fresh)
+        now, times = now_micros(), list(batch.fresh)
+        insert_rows(connection, source.id, _packed(batch.fresh), now)
+        note_rows(connection, source.id, times, arrived=now)
         if newest is not None and min(times) < newest:
             note_late(connection, source.id, min(times))
-        # At once, because the next rows may come in the same transaction. Should it fail, a time
-        # that is too high only makes later rows be looked up needlessly.
-        source.newest = max(times) if newest is None else max(newest, *times)
         return batch
 
     def _written(self, batch: _Batch) -> None:
@@ -203,6 +210,7 @@ class Ingest:
         source.rows += len(times)
         source.unscored += len(times)
         source.arrived = now_micros()
+        source.newest = max(times) if source.newest is None else max(source.newest, *times)
         source.first = min(times) if source.first is None else min(source.first, *times)
         oldest = source.rows_from
         source.rows_from = min(times) if oldest is None else min(oldest, *times)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from alora_ts.serve.notify.interface import EventKind, IncidentEvent, OutboxEntry
+from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import outbox
 from alora_ts.serve.store.store import Store
@@ -24,6 +25,9 @@ __all__ = [
     "post",
     "was_told",
 ]
+
+
+_HIDDEN = 120_000_000  # microseconds: longer than any channel waits for its receiver
 
 
 def post(
@@ -97,10 +101,13 @@ class StoredOutbox:
     Parameters
     ----------
     store : Store
+    lease : callable, optional
+        Gives the right to send, where several processes could.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, lease: Callable[[], Lease | None] = lambda: None) -> None:
         self._store = store
+        self._lease = lease
 
     async def due(
         self, now: float, limit: int, *, channel: str | None, known: Collection[str]
@@ -113,13 +120,26 @@ class StoredOutbox:
         return await asyncio.to_thread(self._due, int(now * 1e6), limit, which)
 
     def _due(self, now: int, limit: int, which: ColumnElement[bool]) -> list[OutboxEntry]:
+        query = (
+            select(outbox)
+            .where(outbox.c.state == "pending", outbox.c.next_try_us <= now, which)
+            .order_by(outbox.c.id)
+        )
         with self._store.reading() as connection:
-            found = connection.execute(
-                select(outbox)
-                .where(outbox.c.state == "pending", outbox.c.next_try_us <= now, which)
-                .order_by(outbox.c.id)
-                .limit(limit)
-            ).all()
+            found = connection.execute(query.limit(limit)).all()
+        lease = self._lease()
+        if found and lease is not None:
+            # One at a time and hidden from others meanwhile: whoever is stopped in the midst of
+            # it and goes on later has no second one to send.
+            def take(connection: Connection) -> Sequence[Record]:
+                first = query.limit(1).with_for_update(skip_locked=True)
+                taken = connection.execute(first).all()
+                keys = [entry.id for entry in taken]
+                hidden = update(outbox).where(outbox.c.id.in_(keys))
+                connection.execute(hidden.values(next_try_us=now + _HIDDEN))
+                return taken
+
+            found = self._store.writer.run(take, lease=lease)
         return [
             OutboxEntry(entry.id, entry.channel, entry.attempts, IncidentEvent(**entry.event))
             for entry in found
@@ -139,6 +159,7 @@ class StoredOutbox:
 
     async def _set(self, entry: int, **values: Any) -> None:
         def change(connection: Connection) -> None:
-            connection.execute(update(outbox).where(outbox.c.id == entry).values(**values))
+            here = update(outbox).where(outbox.c.id == entry, outbox.c.state == "pending")
+            connection.execute(here.values(**values))
 
         await asyncio.wrap_future(self._store.writer.submit(change))

@@ -30,8 +30,16 @@ __all__ = [
 
 
 def all_sources(connection: Connection) -> Sequence[Record]:
-    """Every source."""
-    return connection.execute(select(sources).order_by(sources.c.name)).all()
+    """Every source, with the id of the model it uses."""
+    last = (
+        select(activations.c.model_id)
+        .where(activations.c.source_id == sources.c.id, activations.c.rolled_back.is_(False))
+        .order_by(activations.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = select(*sources.c, last.label("model_id")).order_by(sources.c.name)
+    return connection.execute(query).all()
 
 
 def add_source(connection: Connection, name: str, variables: Sequence[str], bucket: int) -> int:
