@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
@@ -71,7 +73,8 @@ class Service:
         self.metrics.registry.register(ServiceCollector(self))
         self.models = LoadedModels(self.store)
         self.sources = Sources()
-        self._scorers: dict[str, Scorer] = {}
+        self._scorers: OrderedDict[str, Scorer] = OrderedDict()
+        self._room = threading.Lock()
         self.closing = asyncio.Event()
         self.settings_error: str | None = None
         self.tasks = Tasks(self)
@@ -206,9 +209,10 @@ class Service:
             self.crew.wake(source)
 
     def forget(self, names: Sequence[str]) -> None:
-        """Drop the scorers of sources that others score now."""
-        for name in names:
-            self._scorers.pop(name, None)
+        """Drop the scorers, and with them the models, of sources that others score now."""
+        with self._room:
+            for name in names:
+                self._scorers.pop(name, None)
 
     async def _tell_readings(self) -> None:
         """Tell pages here, now and then, of what others have scored."""
@@ -254,7 +258,7 @@ class Service:
                 max_age=lambda: self.settings.notify.max_age,
                 lease=lease,
             )
-            self._scorers[source.name] = scorer
+        self._keep(source.name, scorer)
         try:
             scored = scorer.step()
         except LeaseLostError:
@@ -264,6 +268,14 @@ class Service:
             return False
         self._publish(source, scored)
         return True
+
+    def _keep(self, name: str, scorer: Scorer) -> None:
+        """Keep a scorer ready; those not used for longest make room and are made again."""
+        with self._room:
+            self._scorers[name] = scorer
+            self._scorers.move_to_end(name)
+            while len(self._scorers) > self.settings.sources_in_memory:
+                self._scorers.popitem(last=False)
 
     def _publish(self, source: Source, scored: Scored) -> None:
         reading, name = scored.last, source.name

@@ -50,6 +50,9 @@ class Settings(BaseModel):
         so many beside it score. 0: this one only answers requests, others score.
     threads
         Threads that score in each of them.
+    sources_in_memory
+        Sources that a process keeps ready to score, each with its model; those not heard of for
+        longest make room for others.
     connections
         Connections at a time; more are closed at once.
     body_limit, upload_limit
@@ -86,6 +89,7 @@ class Settings(BaseModel):
     silent_after: _Seconds = 300.0
     workers: Annotated[int, Field(ge=0, le=64)] = 1
     threads: Annotated[int, Field(ge=1, le=64)] = 1
+    sources_in_memory: Annotated[int, Field(ge=1, le=10**6)] = 1000
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
     body_limit: _Bytes = 16 * 2**20
     upload_limit: _Bytes = 512 * 2**20

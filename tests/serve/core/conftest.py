@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.serve_postgres import Server, postgres_program, running_server
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
@@ -16,8 +17,8 @@ from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.rows import read_readings
+from tests.conftest import need_program
 from tests.serve.core import plant
-from tests.serve.core.postgres import Server, running_server
 
 with warnings.catch_warnings():
     # starlette prefers another package than httpx, which is not a dependency of ours.
@@ -105,6 +106,10 @@ def here(serve: Callable[[Settings], Plant], settings: Settings) -> Plant:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
+    try:
+        postgres_program("initdb")
+    except FileNotFoundError:
+        need_program("initdb")
     with running_server() as server:
         yield server
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from alembic import command
 from alembic.config import Config
+from benchmarks.serve_postgres import Server
 from sqlalchemy import Connection, Engine, create_engine, event, text
 
 import alora_ts.serve.store as store_package
@@ -23,7 +24,6 @@ from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
-from tests.serve.core.postgres import Server
 from tests.serve.core.test_retention import aged
 
 HOUR = 3_600_000_000

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.serve_postgres import Server
 from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
 from sqlalchemy import text
@@ -18,7 +19,6 @@ from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.store import Store
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
-from tests.serve.core.postgres import Server
 
 
 def test_rows_scores_incidents_and_restart(

@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from benchmarks.serve_postgres import Server
 from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
 from sqlalchemy import create_engine, text
@@ -30,7 +31,6 @@ from alora_ts.serve.store.engines import store_url
 from alora_ts.serve.workers.process import refuse_sqlite
 from alora_ts.serve.workers.shares import fair_share
 from tests.serve.core import plant
-from tests.serve.core.postgres import Server
 
 PROGRAM = "from alora_ts.cli.main import run; run()"
 SOURCES = [f"s{number}" for number in range(6)]

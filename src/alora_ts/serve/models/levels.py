@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from alora_ts.serve.store.incidents import judged
-from alora_ts.serve.store.sources import recalibrated
+from alora_ts.serve.store.incidents import judged, judged_sources
+from alora_ts.serve.store.sources import recalibrated, recalibrated_sources
 
-__all__ = ["MARGIN", "adjust_threshold", "effective_threshold"]
+__all__ = ["MARGIN", "adjust_threshold", "effective_threshold", "moved_levels"]
 
 MARGIN = 0.05
 """How far above an incident that was normal, or below one that was real, the level is put."""
@@ -81,3 +81,8 @@ def effective_threshold(
         real=[incident.peak_raw for incident in verdicts if incident.verdict == "real"],
         limit=limit,
     )
+
+
+def moved_levels(connection: Connection) -> set[int]:
+    """The sources whose alarm level may differ from their model's."""
+    return {*recalibrated_sources(connection), *judged_sources(connection)}

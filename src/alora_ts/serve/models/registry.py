@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection
 
 from alora_ts.errors import ArtifactError
 from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
-from alora_ts.serve.models.levels import effective_threshold
+from alora_ts.serve.models.levels import effective_threshold, moved_levels
 from alora_ts.serve.problems import ConflictError
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
 from alora_ts.serve.store.models import model_cards, save_model
@@ -68,7 +69,8 @@ class Registry:
         """
         known = {source.name: source for source in self._sources.all()}
         with self._store.reading() as connection:
-            cards = None
+            cards: dict[str, dict[str, Any]] | None = None
+            moved: set[int] = set()
             for record in all_sources(connection):
                 source = known.get(record.name)
                 if source is not None:
@@ -77,10 +79,12 @@ class Registry:
                         continue
                 if record.model_id is None:
                     continue
-                cards = model_cards(connection) if cards is None else cards
+                if cards is None:
+                    cards, moved = model_cards(connection), moved_levels(connection)
                 card = cards[record.model_id]
-                wanted, own = tuple(card["variables"]), float(card["threshold"])
-                threshold = self._level(connection, record.id, record.model_id, own)
+                wanted, threshold = tuple(card["variables"]), float(card["threshold"])
+                if record.id in moved:
+                    threshold = self._level(connection, record.id, record.model_id, threshold)
                 if source is not None:
                     _take_up(source, tuple(record.variables), record.model_id, wanted, threshold)
                     continue

@@ -16,6 +16,7 @@ __all__ = [
     "find_incident",
     "incidents_from",
     "judged",
+    "judged_sources",
     "last_incident_before",
     "list_incidents",
     "open_incidents",
@@ -153,3 +154,9 @@ def judged(connection: Connection, source: int, model: str) -> Sequence[Record]:
             incidents.c.verdict.is_not(None),
         )
     ).all()
+
+
+def judged_sources(connection: Connection) -> set[int]:
+    """Sources of which a person has judged an incident."""
+    query = select(incidents.c.source_id).where(incidents.c.verdict.is_not(None)).distinct()
+    return set(connection.scalars(query))

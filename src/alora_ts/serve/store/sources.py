@@ -19,6 +19,7 @@ __all__ = [
     "can_roll_back",
     "note_late",
     "recalibrated",
+    "recalibrated_sources",
     "roll_back",
     "save_recalibration",
     "scored_until",
@@ -186,3 +187,8 @@ def undo_recalibrations(connection: Connection, source: int, model: str) -> int:
         .where(recalibrations.c.undone.is_(False))
         .values(undone=True)
     ).rowcount
+
+
+def recalibrated_sources(connection: Connection) -> set[int]:
+    """Sources that were ever recalibrated."""
+    return set(connection.scalars(select(recalibrations.c.source_id).distinct()))

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from alora_ts.serve.http.describe import show_incident, show_readings
 from alora_ts.serve.operate.events import News
 from alora_ts.serve.problems import NotFoundError
@@ -47,6 +45,8 @@ class ServiceHooks:
 
     def status(self) -> Mapping[str, Any]:
         """What the health page of any process shows of this one."""
+        import psutil  # comes with the extra `postgresql`
+
         service, now = self._service, now_micros()
         mine = [one for one in service.sources.all() if service.share.holds("source", one.name)]
         lags = [one.lag(now, started=service.started) for one in mine]
