@@ -26,7 +26,7 @@ from alora_ts.serve.store.sources import (
     was_activated,
 )
 from alora_ts.serve.store.store import Store
-from alora_ts.serve.store.summaries import first_summary
+from alora_ts.serve.store.summaries import first_summaries
 
 __all__ = ["Registry"]
 
@@ -71,6 +71,7 @@ class Registry:
         with self._store.reading() as connection:
             cards: dict[str, dict[str, Any]] | None = None
             moved: set[int] = set()
+            firsts: dict[int, int] = {}
             for record in all_sources(connection):
                 source = known.get(record.name)
                 if source is not None:
@@ -81,6 +82,7 @@ class Registry:
                     continue
                 if cards is None:
                     cards, moved = model_cards(connection), moved_levels(connection)
+                    firsts = first_summaries(connection)
                 card = cards[record.model_id]
                 wanted, threshold = tuple(card["variables"]), float(card["threshold"])
                 if record.id in moved:
@@ -96,7 +98,7 @@ class Registry:
                     wanted=wanted,
                     bucket_us=record.bucket_us,
                     newest=None,
-                    first=_first(connection, record.id, record.bucket_us, record.oldest_us),
+                    first=_first(firsts.get(record.id), record.bucket_us, record.oldest_us),
                     rows=0,
                     threshold=threshold,
                 )
@@ -180,7 +182,8 @@ class Registry:
             counted = self._store.writer.run(lambda c: recount_rows(c, source.id), source=source.id)
             source.rows, source.rows_from = counted
         with self._store.reading() as connection:
-            source.first = _first(connection, source.id, source.bucket_us, oldest)
+            first = first_summaries(connection, source.id).get(source.id)
+        source.first = _first(first, source.bucket_us, oldest)
 
     def see_threshold(self, source: Source) -> None:
         """Read a source's alarm level, which another process may have changed."""
@@ -257,9 +260,8 @@ def _update(source: Source, record: Record) -> None:
         source.first = record.oldest_us
 
 
-def _first(connection: Connection, source: int, bucket: int, oldest: int | None) -> int | None:
+def _first(summary: int | None, bucket: int, oldest: int | None) -> int | None:
     """Where a source begins: its oldest row, or a summary whose rows are deleted."""
-    summary = first_summary(connection, source)
     if summary is None or (oldest is not None and summary + bucket > oldest):
         return oldest
     return summary

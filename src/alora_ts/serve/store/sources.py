@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, case, insert, or_, select, update
+from sqlalchemy import Connection, case, func, insert, or_, select, update
 
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import activations, recalibrations, sources
@@ -133,9 +133,13 @@ def was_activated(connection: Connection, source: int, model: str) -> bool:
     return connection.execute(used.limit(1)).first() is not None
 
 
-def can_roll_back(connection: Connection, source: int) -> bool:
-    """Whether there is a model before the active one."""
-    return len(connection.execute(_active(source).limit(2)).all()) == 2
+def can_roll_back(connection: Connection, source: int | None = None) -> set[int]:
+    """The sources that have a model before the active one: all of them, or whether one has."""
+    query = select(activations.c.source_id).where(activations.c.rolled_back.is_(False))
+    if source is not None:
+        query = query.where(activations.c.source_id == source)
+    query = query.group_by(activations.c.source_id).having(func.count() > 1)
+    return set(connection.scalars(query))
 
 
 def roll_back(connection: Connection, source: int) -> str | None:
