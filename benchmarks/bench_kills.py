@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ def run_with_kills(
     for _ in range(kills):
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as runner:
             time.sleep(rng.uniform(2.0, longest))
-            runner.send_signal(signal.SIGKILL)
+            runner.kill()
         finished.append(len(results(out)))
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return finished

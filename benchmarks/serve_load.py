@@ -1,6 +1,6 @@
 """How many rows a second the service takes, how soon they are scored, and what memory it needs.
 
-    python -m benchmarks.serve_load                            # all three parts
+    python -m benchmarks.serve_load                            # all parts
     python -m benchmarks.serve_load --parts load --rows 4000
     python -m benchmarks.serve_load --out results/serve-load.md
 
@@ -9,6 +9,10 @@ asked for every second as the dashboard does. First as fast as the service score
 faster than it scores them, so the rate is that of stored readings), then at half of that rate,
 where p50 and p99 from a row's arrival to its stored reading are read from /metrics.
 *many*: 50 sources with a model of their own each, rows to all of them at once.
+*fleet*: 300 sources on 30 models, rows to all of them at once, and meanwhile the request of the
+overview (all sources, 100 scores each) again and again.
+*backlog*: rows to one source faster than they are scored, with a limit of 5,000 that wait: how many
+requests are told to wait, how many rows ever waited, and that none is lost.
 *soak*: 86,400 rows (a day at one a second) at full speed; resident memory sampled all along. The
 command fails when memory is not flat: when it grows by more than a tenth after the first fifth.
 """
@@ -191,15 +195,7 @@ def measure_many(folder: Path, rows: int) -> Part:
     settings = SETTINGS
     for number in range(count):
         path = folder / f"m{number}.alora"
-        make_model(
-            path,
-            5,
-            window=10,
-            architecture=Architecture(layers=1, heads=2),
-            epochs=1,
-            epoch_windows=64,
-            seed=number,
-        )
+        _small_model(path, seed=number)
         settings += f'm{number} = "{path}"\n'
     each = max(rows // count, 50)
     values, times = make_rows(each, 5, seed=2), moments(each)
@@ -226,12 +222,93 @@ def measure_many(folder: Path, rows: int) -> Part:
     )
 
 
+def measure_fleet(folder: Path, rows: int) -> Part:
+    """Three hundred sources at once, the overview open."""
+    count, models = 300, 30
+    settings = SETTINGS
+    for number in range(models):
+        _small_model(folder / f"m{number}.alora", seed=number)
+    for number in range(count):
+        settings += f's{number} = "{folder}/m{number % models}.alora"\n'
+    each = max(rows // count, 50)
+    values, times = make_rows(each, 5, seed=2), moments(each)
+    took = list[float]()
+    with ServiceProcess(folder / "fleet", settings) as service:
+        began = time.monotonic()
+        senders = [
+            HttpProducer(f"{service.url}/api/v1/sources/s{at}/rows", times, values, batch=20)
+            for at in range(count)
+        ]
+        for sender in senders:
+            sender.start()
+        with httpx.Client(timeout=120) as client:
+            while scored(service.url) < each * count:
+                asked = time.monotonic()
+                answer = client.get(f"{service.url}/api/v1/sources", params={"recent": 100})
+                took.append(time.monotonic() - asked)
+                time.sleep(0.5)
+            seconds = time.monotonic() - began
+            asked = time.monotonic()
+            answer = client.get(f"{service.url}/api/v1/sources", params={"recent": 100})
+            calm = time.monotonic() - asked
+        resident = psutil.Process(service.pid).memory_info().rss / 2**20
+    return Part(
+        [
+            "## 300 sources on 30 models at once: d=5, T=10, overview open",
+            "",
+            f"- {each * count:,} rows: {each * count / seconds:.0f} readings/s in all, resident "
+            f"memory {resident:.0f} MiB",
+            f"- the overview's one request ({len(answer.content) / 1e3:.0f} kB): median "
+            f"{np.median(took):.2f} s, slowest {max(took):.2f} s of {len(took)} meanwhile, "
+            f"{calm:.2f} s once all was scored",
+        ]
+    )
+
+
+def measure_backlog(folder: Path, rows: int) -> Part:
+    """More rows than can be scored."""
+    limit = 5000
+    path = folder / "wide.alora"
+    make_model(path, 38, window=20, pairs=512, epochs=1, epoch_windows=64)
+    settings = f'backlog_limit = {limit}\n{SETTINGS}plant = "{path}"\n'
+    waited = list[float]()
+    with ServiceProcess(folder / "backlog", settings) as service:
+        url = f"{service.url}/api/v1/sources/plant/rows"
+        sender = HttpProducer(url, moments(rows), make_rows(rows, 38, seed=1), batch=200)
+        began = time.monotonic()
+        sender.start()
+        while sender.is_alive():
+            waited += metric(service.url, "alora_unscored_rows").values()
+            time.sleep(0.1)
+        sent = time.monotonic() - began
+        wait_until_scored(service.url, rows)
+        seconds = time.monotonic() - began
+        refused = sum(metric(service.url, "alora_refused_requests_total").values())
+        stored = httpx.get(f"{service.url}/api/v1/sources/plant", timeout=60).json()["rows"]
+        resident = psutil.Process(service.pid).memory_info().rss / 2**20
+    lines = [
+        f"## Backlog: more rows than are scored, d=38, T=20, K=512, at most {limit:,} may wait",
+        "",
+        f"- {rows:,} rows taken in {sent:.0f} s and scored in {seconds:.0f} s; "
+        f"{refused:.0f} requests were told to come again (503, Retry-After)",
+        f"- at most {max(waited):,.0f} rows waited; resident memory {resident:.0f} MiB; "
+        f"{stored:,} of {rows:,} rows stored",
+    ]
+    fault = None
+    if stored != rows or max(waited) > limit + 200:
+        fault = f"{stored} of {rows} rows stored, {max(waited):.0f} waited"
+    return Part(lines, fault)
+
+
+def _small_model(path: Path, *, seed: int) -> None:
+    small = Architecture(layers=1, heads=2)
+    make_model(path, 5, window=10, architecture=small, epochs=1, epoch_windows=64, seed=seed)
+
+
 def measure_soak(folder: Path, rows: int) -> Part:
     """A day of rows at full speed, with the dashboard open."""
     path = folder / "soak.alora"
-    make_model(
-        path, 5, window=10, architecture=Architecture(layers=1, heads=2), epochs=1, epoch_windows=64
-    )
+    _small_model(path, seed=0)
     samples = list[tuple[float, float]]()
     with ServiceProcess(folder / "soak", f'{SETTINGS}plant = "{path}"\n') as service:
         dashboard = Dashboard(service.url, threading.Event())
@@ -267,13 +344,15 @@ def measure_soak(folder: Path, rows: int) -> Part:
 def main() -> None:
     """Run the parts asked for and print or write their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", nargs="+", default=["load", "many", "soak"])
+    parser.add_argument("--parts", nargs="+", default=["load", "many", "fleet", "backlog", "soak"])
     parser.add_argument("--rows", type=int, help="instead of each part's own number")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     parts = {
         "load": (measure_load, 6000),
         "many": (measure_many, 20_000),
+        "fleet": (measure_fleet, 30_000),
+        "backlog": (measure_backlog, 30_000),
         "soak": (measure_soak, 86_400),
     }
     lines, faults = list[str](), list[str]()

@@ -17,6 +17,7 @@ import argparse
 import random
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
     with Broker(folder / "broker") as broker:
         settings = SETTINGS.format(model=model_path, port=broker.port)
         with ServiceProcess(folder / "service", settings) as service:
-            _wait_for_subscription(service)
+            wait_for_connectors(service)
             url = f"{service.url}/api/v1/sources/http/rows"
             http = HttpProducer(url, times, values["http"], batch=200)
             mqtt = MqttProducer(broker.port, "rows", times, values["mqtt"])
@@ -124,9 +125,9 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
             _disturb(service, broker, total=2 * half, kills=kills, restarts=restarts, seed=seed)
             http.join()
             mqtt.join()
-            stored = {name: _wait_and_fetch(service, name, half) for name in values}
+            stored = {name: wait_and_fetch(service, name, half) for name in values}
     outcomes = tuple(
-        _compare(name, model, times, values[name], stored[name]) for name in ("http", "mqtt")
+        compare(name, model, times, values[name], stored[name]) for name in ("http", "mqtt")
     )
     seconds = time.monotonic() - began
     return Proof(outcomes, kills, restarts, http.attempts, tuple(http.refused), seconds)
@@ -140,7 +141,7 @@ def _disturb(
     plan = [((at + rng.uniform(0.2, 0.8)) / kills * 0.95, "kill") for at in range(kills)]
     plan += [((at + 0.6) / restarts * 0.9, "restart") for at in range(restarts)]
     for number, (share, deed) in enumerate(sorted(plan), start=1):
-        while (stored := _stored(service)) < share * total:
+        while (stored := stored_rows(service)) < share * total:
             time.sleep(0.05)
         print(f"  {number}/{len(plan)} {deed} when {stored:,} rows are stored", flush=True)
         if deed == "kill":
@@ -151,12 +152,13 @@ def _disturb(
             broker.start()
 
 
-def _stored(service: ServiceProcess) -> int:
+def stored_rows(service: ServiceProcess) -> int:
+    """How many rows of all sources are stored."""
     sources = httpx.get(f"{service.url}/api/v1/sources", timeout=60).json()
     return sum(int(source["rows"]) for source in sources)
 
 
-def _wait_for_subscription(service: ServiceProcess) -> None:
+def wait_for_connectors(service: ServiceProcess) -> None:
     """The broker keeps messages only for those it has seen before."""
     while True:
         health = httpx.get(f"{service.url}/api/v1/health", timeout=30).json()
@@ -165,7 +167,7 @@ def _wait_for_subscription(service: ServiceProcess) -> None:
         time.sleep(0.05)
 
 
-def _wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
+def wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
     """Wait until nothing more is stored or scored, then read every reading back."""
     address = f"{service.url}/api/v1/sources/{source}"
     with httpx.Client(timeout=120) as client:
@@ -207,13 +209,14 @@ def _fetch(client: httpx.Client, address: str) -> Stored:
     )
 
 
-def _compare(
+def compare(
     source: str,
     model: ALoRa,
     times: NDArray[np.int64],
     values: NDArray[np.float64],
     stored: Stored,
 ) -> Outcome:
+    """Compare what is stored with what was sent and with a batch run."""
     unique, where = np.unique(stored.times, return_index=True)
     same = np.isin(times, unique)
     got = stored.values[where][np.isin(unique, times)]
@@ -234,8 +237,8 @@ def _compare(
     )
 
 
-def table(proof: Proof) -> str:
-    """The result as Markdown."""
+def outcome_table(outcomes: Iterable[Outcome]) -> list[str]:
+    """What is there of every source, as Markdown."""
     lines = [
         "| source | sent | stored | missing | twice | changed | compared | worst difference |",
         "|---|---|---|---|---|---|---|---|",
@@ -243,9 +246,15 @@ def table(proof: Proof) -> str:
     lines += [
         f"| {o.source} | {o.sent:,} | {o.stored:,} | {o.missing} | {o.repeated} | "
         f"{o.wrong_values} | {o.compared:,} | {o.worst_score:.1e} |"
-        for o in proof.outcomes
+        for o in outcomes
     ]
-    lines += [
+    return lines
+
+
+def table(proof: Proof) -> str:
+    """The result as Markdown."""
+    lines = [
+        *outcome_table(proof.outcomes),
         "",
         f"{proof.kills} kills by SIGKILL, {proof.restarts} broker restarts, "
         f"{proof.http_attempts:,} HTTP requests, {len(proof.refused)} rows refused, "

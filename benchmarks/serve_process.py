@@ -54,6 +54,8 @@ class ServiceProcess:
         Where it keeps its files and its log.
     settings : str
         TOML, without port and folder.
+    prelude : str
+        Python to run in the process first.
 
     Attributes
     ----------
@@ -61,7 +63,8 @@ class ServiceProcess:
         The settings file.
     """
 
-    def __init__(self, folder: Path, settings: str) -> None:
+    def __init__(self, folder: Path, settings: str, *, prelude: str = "") -> None:
+        self._prelude = prelude
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -80,7 +83,7 @@ class ServiceProcess:
 
     def start(self, *, seconds: float = 300.0) -> None:
         """Start it and wait until it is ready."""
-        run = "from alora_ts.cli.main import run; run()"
+        run = f"{self._prelude}\nfrom alora_ts.cli.main import run; run()"
         command = [sys.executable, "-c", run, "serve", "--config", str(self.config)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

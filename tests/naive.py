@@ -285,3 +285,21 @@ def followed(
             seen.append(raw)
         factors.append(storm * (raw / own if own > 1e-12 else 1.0))
     return np.array(factors)
+
+
+def novelty(learned, values, segments):
+    """:meth:`alora_ts.scoring.novelty.Novelty.of`, a row and a length at a time."""
+    found = np.zeros(len(values))
+    for row in range(len(values)):
+        begin = row
+        while begin > 0 and (segments is None or segments[begin - 1] == segments[row]):
+            begin -= 1
+        for at, length in enumerate(learned.lengths):
+            if row - begin + 1 < length:
+                continue
+            stretch = np.asarray(values[row - length + 1 : row + 1], dtype=np.float64)
+            seen = np.r_[stretch.mean(0), stretch.std(0)]
+            apart = (seen - learned.center[at]) * learned.unit[at] - learned.stretches[at]
+            nearest = np.square(apart, dtype=np.float64).mean(1).min()
+            found[row] += (np.log(nearest + 1e-6) - learned.usual[at]) / len(learned.lengths)
+    return np.maximum(found, -1.0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from alora_ts.baselines import get
 from alora_ts.baselines.calibrated import Calibrated
+from alora_ts.baselines.kmeans_ad import KMeansAD
 from alora_ts.errors import AloraError, DataError, NotFittedError
+from alora_ts.model.fit import hold_back
 from alora_ts.scoring import AlarmOptions, choose_level
 
 
@@ -18,13 +22,49 @@ def test_scores_are_divided_by_the_level_of_held_back_rows(name: str) -> None:
     today = np.r_[x[:50], np.full((5, 4), 9.0)]
     alarms = AlarmOptions(false_alarms="1 per 100 rows", drift_memory=0)
     calibrated = Calibrated(get(name), held_back=0.25, alarms=alarms).fit(x)
-    by_hand = get(name).fit(x[:600])
-    normal = by_hand.score(x[600:])
+    held = hold_back(800, 0.25, window=1)  # the blocks that ALoRa holds back
+    assert held.sum() == 200
+    by_hand = get(name).fit(x[~held])
+    normal = by_hand.score(x[held])
     lowest = min(normal.min(), 0.0)
-    level = choose_level(np.maximum(normal - lowest, 1e-12), alarms=alarms, gap=10)
+    blocks = np.repeat(range(5), 40)
+    level = choose_level(np.maximum(normal - lowest, 1e-12), blocks, alarms=alarms, gap=10)
     expected = np.maximum(by_hand.score(today) - lowest, 1e-12) / level.value
     np.testing.assert_allclose(calibrated.score(today), expected)
     assert (calibrated.score(today)[-5:] > 1).all()
+
+
+@pytest.mark.parametrize("name", ["memto", "anomaly-transformer"])
+def test_weights_that_would_underflow_leave_a_level_to_measure_by(name: str) -> None:
+    """The product of weight and error was 0 for most rows, and the level 1e-38."""
+    rng = np.random.default_rng(0)
+    x = np.sin(np.arange(400)[:, None] * [0.2, 0.3]) + 0.1 * rng.normal(size=(400, 2))
+    small = {"window": 20, "width": 8, "heads": 2, "layers": 1, "stride": 20, "epochs": 1}
+    # A tenth of MEMTO's temperature: the more one-hot, the more underflows.
+    sharp = {"temperature": 0.001} if name == "memto" else {"temperature": 5e5}
+    detector = get(name, **small, **sharp)
+    calibrated = Calibrated(detector).fit(x)
+    raw = detector.score(x)
+    assert np.exp(raw).min() == 0  # without the logarithm
+    assert len(np.unique(raw)) > 350
+    scores = calibrated.score(x)
+    assert calibrated.threshold_.value > 1e-3
+    assert 0 < scores.max() < 1e3
+
+
+def test_held_back_rows_have_the_past_that_ran_into_them() -> None:
+    """No cold start: the first row of a block is scored as in the middle of a series."""
+    x = np.cumsum(np.random.default_rng(0).normal(size=(600, 2)), axis=0)
+    shown: list[tuple[int, int]] = []
+
+    class Watched(KMeansAD):
+        def score(self, x: object, **options: Any) -> np.ndarray:
+            found = super().score(x, **options)
+            shown.append((len(found), len(x)))  # type: ignore[arg-type]
+            return found
+
+    Calibrated(Watched(window=8)).fit(x)
+    assert [rows for rows, _ in shown] == [24 + 7] * 5
 
 
 def test_frames_and_segments_pass_through() -> None:

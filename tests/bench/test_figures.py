@@ -57,10 +57,43 @@ def _saved(figure, folder: Path) -> None:
 def test_rank_per_layer_counts_what_an_svd_counts(workshop, tmp_path):
     found = rank_layers.measure(workshop)
     assert [one.shape[1] for one in found.normal] == [2, 2]
-    assert found.level == workshop.fitted().model_.calibration.rank_level
+    own = [
+        workshop.fitted(**changes).model_.calibration.rank_level
+        for changes in ({"training__low_rank_weight": 0.0}, {})
+    ]
+    assert list(found.levels) == own
+    assert own[0] != own[1]
     assert all((one >= 1).all() and (one <= 6).all() for one in found.normal + found.anomalous)
     assert "with it" in found.caption
     _saved(rank_layers.draw(found), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("without", "with_penalty", "said"),
+    [
+        ([1, 2], [3, 3], "separates more"),
+        ([3, 3], [1, 2], "separates less"),
+        ([1, 3], [1, 3], "differ by less than 0.02"),
+    ],
+)
+def test_the_caption_of_ranks_concludes_from_what_was_measured(without, with_penalty, said):
+    normal, bad = np.array([[1], [2]]), (np.array([without]).T, np.array([with_penalty]).T)
+    found = rank_layers.RankLayers("a place", (0.1, 0.2), (normal, normal), bad)
+    expected = [
+        np.mean([(b > n) + 0.5 * (b == n) for b in one[:, 0] for n in normal[:, 0]]) for one in bad
+    ]
+    assert found.separation == pytest.approx(expected)
+    assert said in found.caption
+    assert "0.1 without the penalty, 0.2 with it" in found.caption
+
+
+@pytest.mark.parametrize(("chosen", "said"), [(0.1, "needs another"), (0.011, "1.1 times")])
+def test_the_caption_of_h1_concludes_from_what_was_measured(chosen, said):
+    values = np.full(4, 0.02)
+    found = rank_level.RankLevel("SMD x", values, values, chosen, "max-4th", 1e-2)
+    assert said in found.caption
+    assert ("needs another" in found.caption) == (said == "needs another")
+    assert "100.0%" in found.caption
 
 
 def test_spectra_are_those_of_each_window_alone(workshop):

@@ -35,21 +35,25 @@ def duel(*levels: tuple[str, list[float]], **others: str) -> list[Record]:
 @pytest.mark.parametrize(
     ("rival", "outcome", "words"),
     [
-        ([0.5, 0.5, 0.6, 0.5], "win", "| 1 of 2 | win | – | – | – |"),
+        ([0.5, 0.5, 0.6, 0.5] * 2, "win", "| 1 of 2 | win | – | – | – |"),
+        ([0.5, 0.5, 0.6, 0.5], "ahead", "| 1 of 2 | ahead | – | – | – |"),
         ([0.7, 0.9, 0.7, 0.9], "tie", "| 1 of 2 | tie | KNN (0.800) | – | – |"),
-        ([0.9, 0.9, 0.9, 0.94], "loss", "| 2 of 2 | loss | – | KNN (0.910) | – |"),
+        ([0.9, 0.9, 0.9, 0.94], "behind", "| 2 of 2 | behind | – | KNN (0.910) | – |"),
+        ([0.9, 0.9, 0.9, 0.94] * 2, "loss", "| 2 of 2 | loss | – | KNN (0.910) | – |"),
     ],
 )
 def test_wins_ties_and_losses_follow_the_interval(
     rival: list[float], outcome: str, words: str
 ) -> None:
-    records = duel(("knn", rival), ("alora", [0.8, 0.8, 0.8, 0.8]))
+    records = duel(("knn", rival), ("alora", [0.8] * len(rival)))
     found = verdicts(arenas(records), "alora")
     assert {one.outcome for one in found} == {outcome}
     said = "\n".join(say_all(found))
     assert words in said
-    plural = {"win": "wins", "tie": "ties", "loss": "losses"}[outcome]
+    plural = {"win": "wins", "tie": "ties", "loss": "losses"}.get(outcome, outcome)
     assert f"5 {plural}" in said
+    assert f"| affiliation F1 (oracle) | {len(rival)} |" in said
+    assert ("*Ahead* is no win and *behind* no loss" in said) == (len(rival) < 6)
 
 
 def test_one_series_has_numbers_but_no_interval() -> None:
@@ -58,12 +62,14 @@ def test_one_series_has_numbers_but_no_interval() -> None:
         for method, level in (("norm", 0.9), ("knn", 0.5), ("pca", 0.7), ("alora", 0.6))
     ]
     (first, *_) = verdicts(arenas(records), "alora")
-    assert first.outcome == "loss"
+    assert first.outcome == "behind"
     said = "\n".join(say_all([first]))
-    assert "| MSL | affiliation F1 (oracle) | 0.600 | 2 of 3 | loss | – | PCA (0.700) |" in said
+    assert (
+        "| MSL | affiliation F1 (oracle) | 1 | 0.600 | 2 of 3 | behind | – | PCA (0.700) |" in said
+    )
     assert "| ‖x‖ (0.900) |" in said
     assert "there is no interval" in said
-    assert "**0 wins, 0 ties, 1 loss**" in said
+    assert "**0 ahead, 0 ties, 1 behind**" in said
 
 
 def test_a_yardstick_that_is_not_beaten_is_named() -> None:
@@ -81,8 +87,8 @@ def test_other_variants_of_alora_are_no_rivals() -> None:
         *duel(("knn", [0.2, 0.3, 0.2]), ("alora", [0.5, 0.6, 0.5])),
         *duel(("alora", [0.9, 0.9, 0.9]), label="alora-paper"),
     ]
-    assert {one.outcome for one in verdicts(arenas(records), "alora")} == {"win"}
-    assert {one.outcome for one in verdicts(arenas(records), "alora-paper")} == {"win"}
+    assert {one.outcome for one in verdicts(arenas(records), "alora")} == {"ahead"}
+    assert {one.outcome for one in verdicts(arenas(records), "alora-paper")} == {"ahead"}
     compared = compare(arenas(records), detected(F1))
     assert compared is not None
     assert compared.ours.name == "ALoRa"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from alora_ts import baselines
-from alora_ts.bench.contestant import check_method
-from alora_ts.bench.plan import PlanError, read_plan, shipped_plans
+from alora_ts.bench.contestant import check_method, make_contestant
+from alora_ts.bench.plan import Plan, PlanError, read_plan, shipped_plans
+from alora_ts.bench.runs import Run, expand
+from alora_ts.bench.unit import perform
 
 HONEST = {"random", "always-alarm", "norm"}
 
@@ -46,6 +50,75 @@ def test_every_ablation_changes_something_against_the_base():
             assert case.parameters or case.preset != base.preset
     windows = {case.studies["window"] for case in cases if "window" in case.studies}
     assert windows == {"10", "20", "50", "100", "150"}
+
+
+def test_the_core_ablation_has_eight_cases_three_seeds_and_the_main_tables_entities():
+    plan, main = read_plan("ablation-core"), read_plan("cpu")
+    cases = [method for method in plan.methods if method.name == "alora"]
+    assert len(cases) == 8
+    assert plan.seeds == [0, 1, 2]
+    assert all(method.seeds is None for method in cases)
+    there = {one.name: set(one.entities) for one in main.datasets}
+    assert all(set(one.entities) <= there[one.name] for one in plan.datasets)
+    assert sum(bool(one.parameters) for one in cases) == 7
+
+
+def test_the_published_configuration_is_the_papers():
+    [method] = [one for one in read_plan("published").methods if one.row == "alora-published"]
+    made = make_contestant(
+        method.name, method.preset, method.parameters, dataset="SMD", seed=0
+    ).estimator
+    training = made.training
+    assert (training.learning_rate, training.rate, training.error) == (1e-4, "constant", "mean")
+    assert made.epochs > 2 * training.patience  # it can stop early
+    assert made.epoch_windows > 10**7  # every window
+    assert (made.pairs, made.architecture.layers, made.scoring) == (512, 3, "paper")
+
+
+@pytest.mark.parametrize("name", ["published", "ablation-core"])
+def test_every_row_of_alora_runs_at_the_smallest_size(name, tmp_path):
+    """The plans themselves take hours."""
+    tiny = {"window": 6, "epochs": 1, "epoch_windows": 64, "architecture__heads": 2}
+    for method in read_plan(name).methods:
+        if method.name != "alora":
+            continue
+        run = Run(
+            plan=name,
+            label=method.row,
+            method=method.name,
+            preset=method.preset,
+            parameters={**method.parameters, **tiny},
+            dataset="synthetic",
+            entity="clear-faults",
+            seed=0,
+            studies=method.studies,
+        )
+        record = perform(run, folder=tmp_path, root=tmp_path, report=lambda _: None)
+        assert record.status == "done", record.error
+        assert record.facts["windows"] > 0
+        assert record.facts["held_back_loss_1"] > 0
+        assert record.detection
+        assert {"LAS / HR@100", "LAS top-k / HR@100", "LAS* / HR@100"} <= set(
+            record.localization
+        ) or method.parameters.get("scoring") == "error"
+
+
+def test_a_dataset_may_have_seeds_of_its_own():
+    plan = Plan.model_validate(
+        {
+            "name": "x",
+            "datasets": [
+                {"name": "synthetic", "entities": ["clear-faults"], "seeds": [0, 1]},
+            ],
+            "methods": [{"name": "isolation-forest"}, {"name": "knn", "seeds": [3]}],
+        }
+    )
+    runs = expand(plan, Path("nowhere")).runs
+    assert [(one.label, one.seed) for one in runs] == [
+        ("isolation-forest", 0),
+        ("isolation-forest", 1),
+        ("knn", 3),
+    ]
 
 
 GOOD = 'name = "x"\n[[datasets]]\nname = "SMD"\n[[methods]]\nname = "knn"\n'

@@ -172,6 +172,52 @@ def test_interfusion_has_ips_only() -> None:
     assert cell(table, "chance, exact", "HR@100").value == pytest.approx(0.4)
 
 
+def test_the_forms_of_algorithm_2_are_rows_from_the_same_fit() -> None:
+    records = [
+        replace(
+            one,
+            localization={
+                **one.localization,
+                **{
+                    f"LAS* / {key}": replace(value, value=0.123)
+                    for key, value in one.localization.items()
+                },
+            },
+        )
+        if one.method == "alora"
+        else one
+        for one in tournament()
+    ]
+    table = one_table(records, "localization")
+    names = [one.name for one in table.rows]
+    assert names[names.index("ALoRa") + 1] == "ALoRa, LAS*"
+    assert cell(table, "ALoRa, LAS*", "HR@100").value == pytest.approx(0.123)
+    assert cell(table, "ALoRa, LAS*", "HR@100, published").value is None
+    assert cell(table, "ALoRa", "HR@100").value != pytest.approx(0.123)
+    assert any("Algorithm 2" in note for note in table.notes)
+    assert not any("Algorithm 2" in n for n in one_table(tournament(), "localization").notes)
+
+
+def test_size_windows_and_seconds_stand_beside_detection() -> None:
+    records = [replace(one, facts={**one.facts, "windows": 6400.0}) for one in tournament()]
+    table = one_table(records, "detection")
+    assert table.columns[-3:] == ("weights", "windows seen", "fit s")
+    assert cell(table, "ALoRa", "weights").value == 1234
+    assert cell(table, "ALoRa", "windows seen").value == 6400
+    older = one_table(tournament(), "cost")
+    assert any("timed with localization" in note for note in older.notes)
+    assert not any("timed with" in note for note in one_table(records, "cost").notes)
+
+
+def test_a_method_that_does_not_score_rows_takes_no_time_for_it() -> None:
+    """AERCA was shown with 0.000 ms for a row."""
+    records = [*tournament(), *(replace(one, detection={}) for one in tournament(["aerca"]))]
+    table = one_table(records, "cost")
+    assert cell(table, "AERCA", "score ms/row").text == "–"
+    assert cell(table, "AERCA", "weights").value == 1234
+    assert "AERCA" not in [one.name for one in one_table(records, "detection").rows]
+
+
 def test_methods_that_name_no_variables_are_listed() -> None:
     records = [*tournament([*HONEST, "alora"]), *tournament(["knn"], localizes=False)]
     table = one_table(records, "localization")

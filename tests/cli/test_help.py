@@ -20,6 +20,7 @@ COMMANDS = [
     ("evaluate",),
     ("demo",),
     ("serve",),
+    ("replay",),
     ("data",),
     ("data", "list"),
     ("data", "info"),

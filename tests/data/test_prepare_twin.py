@@ -108,6 +108,22 @@ def test_equals_the_naive_preparation(case: tuple[Table, dict[str, Any]]) -> Non
     assert sum(fast.report.filled.values()) == int(np.sum(slow.missing))
 
 
+def test_a_silence_is_over_only_when_its_moment_is_complete() -> None:
+    """The last row of 3 s holds nothing and counts: in pieces its block was closed too early."""
+    values = np.array([[0.0], [0.0], [np.nan], [0.0], [0.0], [np.nan]])
+    times = np.array([0.0, 0.0, 2.0, 3.0, 3.0, 3.0])
+    parts_of = (Part(0, "file0"),)
+    table = Table(values, ("a",), times, time_name="time", kind="polars", parts=parts_of)
+    options = {"missing_limit": 0, "gap": 1.0, "downsample": 2, "duplicates": "last"}
+    preparation = fitted(table, {**options, "missing": "hold", "out_of_order": "sort"})
+    whole = preparation.apply(table)
+    pieces = [table.slice(at, at + 1) for at in range(6)]
+    parts = [chunk.prepared for chunk in prepare_tables(pieces, preparation, window=1)]
+    segments = np.concatenate([part.segments[part.rows] for part in parts])
+    np.testing.assert_array_equal(segments, whole.segments[whole.rows])
+    assert parts[-1].report.filled == whole.report.filled
+
+
 @given(cases(ordered=True), st.integers(1, 6), st.data())
 @settings(max_examples=100, deadline=None)
 def test_any_chunking_gives_one_pass(

@@ -61,26 +61,34 @@ def ending(last: int, warm_up: list[bool], segments: list[int], *, merge: int) -
 
 
 def incident(
-    start: int, end: int, alarm: list[bool], table: dict[str, Any], variables: list[str]
+    start: int,
+    end: int,
+    alarm: list[bool],
+    table: dict[str, Any],
+    variables: list[str],
+    *,
+    over: bool,
 ) -> dict[str, Any]:
-    """Peak, culprits and origin of one stretch."""
+    """Peak, culprits and origin of one stretch, which is over or may go on."""
     rows = [row for row in range(start, end) if alarm[row]]
-    score = table["score"]
-    peak = max(rows, key=lambda row: (score[row], -row))
-    count = 1
-    while count + max(1, count // 10) <= len(rows):
-        count += max(1, count // 10)
+    peak = max(rows, key=lambda row: (table["score"][row], -row))
+    count = len(rows)
+    if not over:
+        count = 1
+        while count + max(1, count // 10) <= len(rows):
+            count += max(1, count // 10)
     settled = rows[:count]
-    highest = max(score[row] for row in settled)
-    told = [row for row in settled if score[row] >= 0.1 * highest]
-    judge = table["judge"]
+    judge, values = table["judge"], table["values"]
+    before = list(range(max(start - 4, 0), start))
+    whole = before + settled
+    told = naive.telling(judge, values[whole], len(before))
     surprise = None
     if judge.mechanisms is not None:
         lags = len(judge.mechanisms.weights)
-        whole = [*range(max(start - 4, 0), start), *settled]
-        first = whole.index(told[0])
-        surprise = table["surprise"][whole[max(first - lags, 0) : first] + told]
-    found = naive.explain(judge, table["values"][told], surprise)
+        reached = list(range(max(told[0] - lags, 0), told[0]))
+        surprise = table["surprise"][[whole[at] for at in reached + told]]
+    told = [whole[at] for at in told]
+    found = naive.explain(judge, values[told], surprise)
     return {
         "peak": peak,
         "variables": variables,

@@ -142,10 +142,36 @@ def explain(judge: Judge, values: np.ndarray, surprise: np.ndarray | None) -> di
         guilty = aside if any(aside) else [one == max(weight) for one in weight]
     excess = [max(math.exp(one) - normal, 0.0) for one in weight]
     total = sum(excess)
+    share = [one / total if total else 1 / d for one in excess]
+    named = [guilty[j] and (left[j] or share[j] >= 0.01) for j in range(d)]
+    guilty = named if any(named) else guilty
     return {
         "culprits": sorted((j for j in range(d) if guilty[j]), key=lambda j: (-weight[j], j)),
-        "share": [one / total if total else 1 / d for one in excess],
+        "share": share,
         "aside": aside,
         "weight": weight,
         "certainty": certainty,
     }
+
+
+def telling(judge: Judge, values: np.ndarray, before: int) -> list[int]:
+    """The rows that explain an incident."""
+    usual, d = judge.usual, values.shape[1]
+    rows = judge.standardiser.apply(values).astype(float).tolist()
+    aside = explain(judge, values[before:], None)["aside"]
+
+    def says(row: list[float]) -> float:
+        total = 0.0
+        for j in range(d):
+            if usual.observed[j] > 0:
+                wanted, deviation = judged(usual, row, aside, j, judge.limit)
+                away = abs(row[j] - wanted) / deviation
+                total += max(away - 3, 0.0)
+        return total
+
+    reach = 0 if judge.mechanisms is None else judge.mechanisms.lags
+    first = max(before - reach, 0)
+    said = {at: says(rows[at]) for at in range(first, len(rows))}
+    if not any(said[at] for at in range(before, len(rows))):
+        return list(range(before, len(rows)))
+    return [at for at in said if said[at] >= 0.1 * max(said.values())]

@@ -115,7 +115,8 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     found = naive.stretches(alarm, *lists[1:], merge=merge, minimum=minimum)
     assert [(one.start, one.end) for one in whole] == found
     for one in whole:
-        twin = naive.incident(one.start, one.end, alarm, table, names)
+        over = one.ending is not None
+        twin = naive.incident(one.start, one.end, alarm, table, names, over=over)
         assert one.ending == naive.ending(one.end - 1, *lists[1:], merge=merge)
         assert one.peak == twin["peak"]
         assert (one.score, one.raw) == (table["score"][one.peak], 2 * table["score"][one.peak])
@@ -130,7 +131,9 @@ def _agree(found: Incident, twin: dict[str, Any]) -> None:
     assert sorted(one.variable for one in found.culprits) == sorted(twin["culprits"])
     assert set(found.aside) == set(twin["aside"])
     assert found.origin is not None
-    assert found.origin.certainty == pytest.approx(max(twin["certainty"]), rel=1e-3)
+    of_first = twin["certainty"][twin["variables"].index(found.origin.variable)]
+    assert found.origin.variable == found.culprits[0].variable
+    assert found.origin.certainty == pytest.approx(of_first, rel=1e-3)
 
 
 def test_details_are_asked_of_alarming_rows_only_once_and_in_order() -> None:

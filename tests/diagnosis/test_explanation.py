@@ -61,6 +61,15 @@ def test_explanations_equal_the_loops(seed: int, d: int, n: int, surprised: bool
     assert found.certainty.sum() == pytest.approx(1)
 
 
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 999), st.integers(1, 5), st.integers(1, 8), st.integers(0, 6))
+def test_telling_rows_equal_the_loops(seed: int, d: int, n: int, before: int) -> None:
+    judge = random_judge(seed, d)
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(before + n, d)) * rng.choice([0.1, 1, 5, 1e4], (before + n, 1))
+    assert judge.telling(values, before).tolist() == naive.telling(judge, values, before)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 999), st.integers(2, 40))
 def test_observations_equal_the_loops(seed: int, n: int) -> None:
@@ -127,6 +136,32 @@ def test_a_bent_expectation_makes_no_culprit() -> None:
     assert 3 in judge.explain(within, None).culprits
 
 
+def test_a_signal_within_its_range_that_explains_next_to_nothing_is_not_named() -> None:
+    judge = judge_of(related(600))
+    today = related(640)[600:]
+    today[:, 3] *= -1  # within its range
+    assert 3 in judge.explain(today, None).culprits
+    today[:, 0] += 5000
+    found = judge.explain(today, None)
+    assert found.share[3] < 0.01
+    assert found.culprits.tolist() == [0]
+
+
+def test_rows_before_the_alarm_that_deviate_already_tell_and_faint_ones_do_not() -> None:
+    rng = np.random.default_rng(0)
+    judge = judge_of(rng.normal(size=(600, 3)))
+    assert judge.mechanisms is not None
+    assert judge.mechanisms.lags == 2
+    rows = rng.normal(size=(8, 3)) * 0.5
+    rows[2:, 1] += 30
+    # The alarm begins at row 5; a rule reaches back two rows.
+    assert judge.telling(rows, 5).tolist() == [3, 4, 5, 6, 7]
+    rows[:4] = 0.0
+    rows[6] = 0.0
+    assert judge.telling(rows, 5).tolist() == [4, 5, 7]
+    assert judge.telling(np.zeros((4, 3)), 2).tolist() == [2, 3]
+
+
 def test_everything_at_once_and_one_row_are_no_obstacle() -> None:
     judge = judge_of(related(600))
     found = judge.explain(np.full((1, 5), 1e9), None)
@@ -158,7 +193,7 @@ def test_a_constant_that_moves_is_named_but_has_no_size() -> None:
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=8))
 def test_a_sample_does_not_depend_on_how_rows_come(pieces: list[int]) -> None:
     n = sum(pieces)
-    rows = Rows(np.arange(n), np.arange(n)[:, None], np.arange(n)[:, None], np.ones(n))
+    rows = Rows(np.arange(n), np.arange(n)[:, None], np.arange(n)[:, None])
     whole, parts = Sample(rows), Sample(rows.pick(slice(0, 0)))
     for end, piece in zip(np.cumsum(pieces), pieces, strict=True):
         parts.add(rows.pick(slice(end - piece, end)))
@@ -166,6 +201,12 @@ def test_a_sample_does_not_depend_on_how_rows_come(pieces: list[int]) -> None:
     assert len(whole.settled) <= 256
     assert whole.changed == parts.changed
     assert whole.settled.times[0] == 0
+    for one in (whole, parts):
+        one.settle()  # it is over
+    np.testing.assert_array_equal(whole.settled.times, parts.settled.times)
+    assert whole.changed == parts.changed
+    if n <= 256:
+        assert len(whole.settled) == n
 
 
 def test_arrivals_need_two_rows_and_know_how_early_it_may_have_been() -> None:
@@ -186,7 +227,7 @@ def test_a_story_names_the_first_to_leave_and_its_direction_then() -> None:
     during[3:, 0] = 5
     during[2:, 1] = 40
     none = np.full((14, 3), np.nan)
-    whole = Rows(np.arange(14), np.vstack([before, during]), none, np.ones(14))
+    whole = Rows(np.arange(14), np.vstack([before, during]), none)
     story = tell(
         judge, ["level", "flow", "calm"], whole.pick(slice(6, 14)), whole.pick(slice(0, 6))
     )
@@ -212,6 +253,6 @@ def test_an_old_model_has_plain_ranges() -> None:
 def test_faint_alarms_before_a_fault_do_not_explain_it() -> None:
     judge = plain_judge(2)
     values = np.array([[0.0, 8.0]] * 5 + [[100.0, 0.0]] * 5)
-    rows = Rows(np.arange(10), values, np.full((10, 2), np.nan), np.repeat([1.1, 90.0], 5))
+    rows = Rows(np.arange(10), values, np.full((10, 2), np.nan))
     story = tell(judge, ["pump", "noise"], rows, rows.pick(slice(0, 0)))
     assert [one.variable for one in story.culprits] == ["pump"]

@@ -48,7 +48,18 @@ def test_a_diagnosis_tells_them(tmp_path) -> None:
     assert said["onset"].startswith("carts_cpu, above normal from 60")
     assert "→ orders_cpu (63)" in said["spread"]
     told.report(tmp_path / "page.html")
-    assert "Known influences" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Known influences" in page
+    # The spread is drawn as well: an arrow from the first to the one three rows later.
+    drawing = page[page.index('<figure class="spread">') :].partition("</figure>")[0]
+    assert 'aria-label="carts_cpu to orders_cpu"' in drawing
+    assert (
+        drawing.index("carts_cpu<") < drawing.index("orders_cpu<") < drawing.index("3 rows later")
+    )
+    assert drawing.count('class="tie"') == 1
+    found().report(tmp_path / "plain.html")
+    plain = (tmp_path / "plain.html").read_text(encoding="utf-8")
+    assert '<figure class="spread">' not in plain
     none = found().with_structure(influences=(("orders_mem", "carts_cpu"),))
     assert none.facts(none.incidents[0])[-1].text == "none between the signals it reached"
     with pytest.raises(DataError, match="matches none"):

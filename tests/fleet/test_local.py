@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from alora_ts.errors import AloraError
@@ -114,7 +115,7 @@ def test_an_idle_worker_that_was_killed_is_replaced(tmp_path: Path) -> None:
 
     running = LocalEngine(workers=1).map(note, tasks(), memory=_nothing)
     assert next(running).error is None
-    os.kill(int((tmp_path / "0").read_text()), signal.SIGKILL)
+    psutil.Process(int((tmp_path / "0").read_text())).kill()
     time.sleep(0.5)
     assert [each.error for each in running] == [None]
 

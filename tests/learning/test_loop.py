@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from alora_ts.errors import TrainingError
+from alora_ts.errors import AloraError, TrainingError
 from alora_ts.learning import EpochEnd, Training, TrainingSummary, train
-from alora_ts.learning.loop import _rate_factor
+from alora_ts.learning.loop import _falling
 from alora_ts.learning.loss import judge
 from alora_ts.learning.sampling import WindowSource
 from alora_ts.network import ALoRaT, Architecture
@@ -140,14 +140,45 @@ def test_an_interrupt_keeps_the_best_so_far() -> None:
 
 
 def test_the_rate_rises_then_falls_to_zero() -> None:
-    factors = np.array([_rate_factor(step, 200) for step in range(201)])
+    factors = np.array([_falling(step, 200) for step in range(201)])
     top = int(factors.argmax())
     assert top < 40
     assert (np.diff(factors[: top + 1]) > 0).all()
     assert (np.diff(factors[top:]) < 0).all()
     assert factors[-1] == pytest.approx(0, abs=1e-12)
     assert factors.max() <= 1
-    assert _rate_factor(0, 1) == 1
+    assert _falling(0, 1) == 1
+
+
+def test_a_constant_rate_neither_rises_nor_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    step = torch.optim.Adam.step
+
+    def spy(self: torch.optim.Adam, *arguments: object) -> object:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(torch.optim.Adam, "step", spy)
+    run(network(), rows(200), learning_rate=2e-3, rate="constant")
+    assert len(rates) == 12
+    assert set(rates) == {2e-3}
+
+
+def test_a_choice_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(AloraError, match="unknown rate='constnt'; did you mean 'constant'"):
+        Training(rate="constnt")  # type: ignore[arg-type]
+
+
+def test_the_sum_of_eq_8_is_the_mean_with_a_smaller_weight() -> None:
+    """Eq. 8 by its letters, divided by T·d, which Adam does not notice."""
+    net, windows = network().eval(), torch.randn(4, T, 3)
+    encoding = net(windows)
+    literal = judge(encoding, windows, Training(error="sum", low_rank_weight=10.0))
+    squared = (encoding.reconstruction - windows).square().sum((1, 2)).mean()
+    by_hand = squared + 10.0 * literal.penalty
+    torch.testing.assert_close(literal.total * (T * 3), by_hand)
+    same = judge(encoding, windows, Training(low_rank_weight=10.0 / (T * 3)))
+    torch.testing.assert_close(literal.total, same.total)
 
 
 @pytest.mark.parametrize("placement", ["mean", "heads"])

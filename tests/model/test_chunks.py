@@ -32,7 +32,7 @@ def model(request: pytest.FixtureRequest, table: pl.DataFrame) -> ALoRa:
     return ALoRa(
         **{**QUICK, "epochs": 1, "epoch_windows": 64},
         calibration=CalibrationOptions(smoothing=request.param),
-    ).fit(table)
+    ).fit(table.with_columns(pl.Series("x1", plant(200, seed=4)[:, 1])))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64, 500])

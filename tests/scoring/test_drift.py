@@ -67,11 +67,11 @@ def test_batch_stream_and_a_rebuilt_stream_agree_under_drift() -> None:
     readings = [stream.push(row) for row in drifting]
     assert max(reading.drift for reading in readings) > 1.2
     np.testing.assert_allclose([r.score for r in readings[7:]], batch[7:], rtol=1e-3)
-    raws = [reading.raw for reading in readings[:70] if not reading.warm_up]
+    said = [(one.raw, one.novelty) for one in readings[:70] if not one.warm_up]
     again = model.stream()
     for row in drifting[30:70]:
         again.push(row)
-    again.follow_from(raws[-50:])
+    again.follow_from(said)  # fewer than the memory of storms reaches back
     for row, reading in zip(drifting[70:], readings[70:], strict=True):
         assert again.push(row).score == pytest.approx(reading.score, rel=1e-3)
 
@@ -85,6 +85,7 @@ def test_a_fixed_threshold_can_be_asked_for() -> None:
         epochs=1,
         epoch_windows=64,
         drift_memory=0,
+        scoring="refined",
     )
     model = quick.fit(rows, progress=False)
     diagnosis = model.diagnose(3 * rows)

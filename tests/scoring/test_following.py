@@ -28,7 +28,7 @@ def test_every_row_equals_the_twin(
 ) -> None:
     raw, warm_up = np.array(scores), np.arange(len(scores)) < early
     follower = Following(NORMAL, memory=memory, level=10.0, each=each, gap=gap)
-    before = follower._sorted.copy()
+    before = follower._scores._sorted.copy()
     found = follower.follow(raw, warm_up)
     order = np.random.default_rng(0).permutation(len(before))
     twin = naive.followed(
@@ -77,3 +77,23 @@ def test_a_storm_lets_only_the_worst_through() -> None:
     score = raw / (10.0 * follower.follow(raw, quiet(400)))
     alarms = np.flatnonzero(score > 1)
     assert alarms.tolist() == [20, 40, 60, 80, 100, 300]
+
+
+def test_what_is_new_counts_and_a_lasting_novelty_does_not() -> None:
+    rng = np.random.default_rng(3)
+    raw, new = rng.gamma(2.0, size=600), rng.normal(size=600)
+    new[300:] += 4.0  # a system that has changed for good
+    usual = summarise(rng.normal(size=500))
+    follower = Following(NORMAL, memory=100, level=10.0, each=None, gap=2, novelty=usual)
+    before = list(follower._novelties._recent)
+    parts = follower.follow(raw, quiet(600), new)
+    seen = np.empty(600)
+    for row in range(600):
+        recent = np.sort([*before, *new[:row]][-100:])
+        lasting = max(recent[len(recent) // 2] - usual[50], 0.0)
+        seen[row] = raw[row] * np.exp(0.5 * (new[row] - lasting))
+    alone = Following(NORMAL, memory=100, level=10.0, each=None, gap=2)
+    np.testing.assert_allclose(raw / parts, seen / alone.follow(seen, quiet(600)))
+    score = raw / (10.0 * parts)
+    assert np.median(score[300:340]) > 3 * np.median(score[:300])
+    assert np.median(score[450:]) < 1.5 * np.median(score[:300])

@@ -21,7 +21,7 @@ from alora_ts.baselines.aerca_network import AercaNetwork
 from alora_ts.baselines.detector import Capabilities
 from alora_ts.baselines.inputs import Rows, Scaling
 from alora_ts.baselines.torch_detector import TorchDetector
-from alora_ts.baselines.training import AdamStep, BestWeights
+from alora_ts.baselines.training import AdamStep, BestWeights, count_windows
 from alora_ts.data.windows import segment_starts
 from alora_ts.errors import DataError
 from alora_ts.progress import Report, Step
@@ -130,6 +130,7 @@ class AERCA(TorchDetector[AercaNetwork]):
                 facts: dict[str, float] = {}
                 for index in rng.permutation(len(shown)):
                     facts = step(take(shown[index]))
+                    count_windows(1)
                 report(Step("fitting", epoch, self.epochs, facts))
                 if best(epoch):
                     break

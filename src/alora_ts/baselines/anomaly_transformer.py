@@ -14,7 +14,7 @@ from alora_ts.baselines.inputs import Rows
 from alora_ts.baselines.parameters import check_multiple
 from alora_ts.baselines.torch_detector import TorchDetector
 from alora_ts.baselines.training import AdamStep, BestWeights, Loss, mean_loss, train
-from alora_ts.baselines.windowed import Windows, plan_strided, score_positions
+from alora_ts.baselines.windowed import Windows, log_product, plan_strided, score_positions
 from alora_ts.progress import Report
 
 __all__ = ["AnomalyTransformer"]
@@ -46,6 +46,8 @@ class AnomalyTransformer(TorchDetector[AnomalyTransformerNetwork]):
     -----
     The published code chooses its epoch on the test data; here the end of the training rows serves.
     The weights of a window sum to 1, so that only the place *inside* a window and the error count.
+    The score is the logarithm of weight times error: the product itself underflows to 0 for most
+    rows, and no level can be set on zeros.
 
     Examples
     --------
@@ -140,10 +142,9 @@ class AnomalyTransformer(TorchDetector[AnomalyTransformerNetwork]):
     def _score(self, rows: Rows, report: Report) -> NDArray[Any]:
         def evaluate(batch: Tensor) -> Tensor:
             passed = self.network_(batch)
-            weights = (-self.temperature * passed.discrepancy()).softmax(-1)  # (B, T)
+            weights = (-self.temperature * passed.discrepancy()).log_softmax(-1)  # (B, T)
             error = (passed.reconstruction - batch).square().mean(-1)
-            scores: Tensor = weights * error
-            return scores
+            return log_product(weights, error)
 
         windows = Windows(rows, plan_strided(rows, self.window, self.window), device=self._where())
         return score_positions(windows, evaluate, batch_size=_SCORED_AT_ONCE, report=report)

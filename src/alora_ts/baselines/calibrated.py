@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from alora_ts.baselines.detector import Detector
 from alora_ts.data import as_table
+from alora_ts.data.record import Table
 from alora_ts.errors import AloraError, DataError, NotFittedError
+from alora_ts.model.fit import hold_back
 from alora_ts.progress import Progress
 from alora_ts.scoring.drift import summarise
 from alora_ts.scoring.following import Following
@@ -29,7 +31,8 @@ class Calibrated:
     detector : Detector
         Unfitted; it is fitted on all but the held-back rows.
     held_back : float
-        Share of the training rows, the last ones, that only the level sees.
+        Share of the training rows that only the level sees: the same blocks as ALoRa's, spread over
+        all of training, each scored with the rows before it as its past.
     alarms : AlarmOptions
         When a score alarms.
     gap : int
@@ -74,32 +77,50 @@ class Calibrated:
     def fit(
         self, train: Any, *, segments: ArrayLike | None = None, progress: Progress = None
     ) -> Self:
-        """Fit the detector on the first rows and the level on the last ones."""
+        """Fit the detector on most rows and the level on those held back."""
         if not 0 < self.held_back < 0.9:
             raise AloraError(f"held_back={self.held_back} must lie between 0 and 0.9")
         table = as_table(train)
-        cut = round(len(table) * (1 - self.held_back))
-        if not 0 < cut < len(table):
+        window = int(getattr(self.detector, "window", 1))
+        held = hold_back(len(table), self.held_back, window=window)
+        if not held.any() or held.all():
             raise DataError(
                 f"{len(table)} rows cannot be parted into training and held-back rows; give more"
             )
-        parts = None if segments is None else np.asarray(segments)
-        self.detector.fit(
-            table.slice(0, cut), segments=None if parts is None else parts[:cut], progress=progress
-        )
-        scores = self.detector.score(
-            table.slice(cut, len(table)),
-            segments=None if parts is None else parts[cut:],
-            progress=progress,
-        )
+        parts = np.zeros(len(table), dtype=np.int64) if segments is None else np.asarray(segments)
+        # What follows a block does not continue what came before it.
+        broken = np.cumsum(np.r_[False, (np.diff(parts) != 0) | (np.diff(held) != 0)])
+        learned = np.flatnonzero(~held)
+        self.detector.fit(table.take(learned), segments=broken[learned], progress=progress)
+        scores, blocks = self._held_back(table, held, parts, window, progress)
         self._floor = min(float(scores.min()), 0.0)
         raw = np.maximum(scores - self._floor, _LEAST)
-        later = None if parts is None else parts[cut:]
         self.threshold_: Threshold = choose_level(
-            raw, later, alarms=self.alarms, gap=self.gap, rows_per_day=self.rows_per_day
+            raw, blocks, alarms=self.alarms, gap=self.gap, rows_per_day=self.rows_per_day
         )
         self._normal = summarise(raw)
         return self
+
+    def _held_back(
+        self,
+        table: Table,
+        held: NDArray[np.bool_],
+        parts: NDArray[Any],
+        window: int,
+        progress: Progress,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Scores of the held-back rows and the block of each."""
+        edges = np.flatnonzero(np.diff(np.r_[False, held, False]))
+        scores, blocks = [], []
+        for number, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
+            first = max(int(start) - window + 1, 0)
+            shown = slice(first, int(stop))
+            found = self.detector.score(
+                table.slice(first, int(stop)), segments=parts[shown], progress=progress
+            )
+            scores.append(found[int(start) - first :])
+            blocks.append(parts[start:stop] + number * (int(parts.max()) + 1))
+        return np.concatenate(scores), np.concatenate(blocks)
 
     def score(
         self, x: Any, *, segments: ArrayLike | None = None, progress: Progress = None

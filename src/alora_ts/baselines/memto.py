@@ -20,7 +20,7 @@ from alora_ts.baselines.memto_network import MemtoNetwork
 from alora_ts.baselines.parameters import check_multiple
 from alora_ts.baselines.torch_detector import TorchDetector
 from alora_ts.baselines.training import AdamStep, BestWeights, mean_loss, train
-from alora_ts.baselines.windowed import Windows, plan_strided, score_positions
+from alora_ts.baselines.windowed import Windows, log_product, plan_strided, score_positions
 from alora_ts.progress import Report
 
 __all__ = ["MEMTO"]
@@ -58,7 +58,8 @@ class MEMTO(TorchDetector[MemtoNetwork]):
     -----
     Per variable the score is the squared error, without the weight of the row: ALoRa's paper
     compares MEMTO's reconstruction errors. The temperature makes the weights nearly one-hot, so
-    that about one row of a window gets all of the score.
+    that about one row of a window gets all of the score. The product of weight and error is given
+    as its logarithm: it would underflow to 0 for most rows, and no level can be set on zeros.
 
     Examples
     --------
@@ -187,8 +188,7 @@ class MEMTO(TorchDetector[MemtoNetwork]):
             recall = self.network_(batch)
             far = self.network_.distance(recall.queries)  # (B, T)
             error = (recall.reconstruction - batch).square().mean(-1)
-            scores: Tensor = (far / self.temperature).softmax(-1) * error
-            return scores
+            return log_product((far / self.temperature).log_softmax(-1), error)
 
         return score_positions(
             self._tiles(rows), evaluate, batch_size=_SCORED_AT_ONCE, report=report

@@ -15,6 +15,7 @@ from torch import nn
 
 from alora_ts.baselines.detector import Detector
 from alora_ts.baselines.inputs import Rows
+from alora_ts.baselines.training import counting
 from alora_ts.errors import AloraError
 from alora_ts.progress import Report
 
@@ -54,6 +55,11 @@ class TorchDetector(Detector, Generic[Network]):
         Of every random draw.
     device : str
         Where to compute: a torch device, or "auto" for a GPU where there is one.
+
+    Attributes
+    ----------
+    windows_seen_ : int
+        Windows that the fit learned from, repetitions included.
     """
 
     seed: int = field(default=0, metadata={"least": 0})
@@ -68,7 +74,9 @@ class TorchDetector(Detector, Generic[Network]):
         """Build and train the network."""
 
     def _fit(self, rows: Rows, report: Report) -> None:
-        self.network_: Network = self._train(rows, report).eval()
+        with counting() as seen:
+            self.network_: Network = self._train(rows, report).eval()
+        self.windows_seen_ = seen.windows
 
     def _new_network(self, rows: Rows) -> Network:
         return self._build(rows.values.shape[1]).to(self._where())

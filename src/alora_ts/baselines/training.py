@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,10 +21,57 @@ from alora_ts.baselines.windowed import Windows
 from alora_ts.errors import TrainingError
 from alora_ts.progress import Report, Step
 
-__all__ = ["AdamStep", "BestWeights", "Loss", "guard", "mean_loss", "train"]
+__all__ = [
+    "AdamStep",
+    "BestWeights",
+    "Loss",
+    "Seen",
+    "count_windows",
+    "counting",
+    "guard",
+    "mean_loss",
+    "train",
+]
 
 Loss = Callable[[Tensor], Tensor]
 """From a batch of windows (B, T, d) to a scalar."""
+
+
+@dataclass
+class Seen:
+    """How many windows were learned from, repetitions included."""
+
+    windows: int = 0
+
+
+_counter: ContextVar[Seen | None] = ContextVar("seen", default=None)
+
+
+@contextmanager
+def counting() -> Iterator[Seen]:
+    """Count what is learned from inside, whatever loops and phases a method has.
+
+    Examples
+    --------
+    >>> with counting() as seen:
+    ...     count_windows(32)
+    ...     count_windows(8)
+    >>> seen.windows
+    40
+    """
+    seen = Seen()
+    token = _counter.set(seen)
+    try:
+        yield seen
+    finally:
+        _counter.reset(token)
+
+
+def count_windows(count: int) -> None:
+    """Note a batch; :func:`train` does, and so must every other loop."""
+    seen = _counter.get()
+    if seen is not None:
+        seen.windows += count
 
 
 def train(
@@ -65,7 +115,9 @@ def train(
     for epoch in range(1, epochs + 1):
         order = rng.permutation(len(windows))
         for start in range(0, len(order), batch_size):
-            facts = step(windows.take(order[start : start + batch_size]))
+            batch = order[start : start + batch_size]
+            facts = step(windows.take(batch))
+            count_windows(len(batch))
             done += 1
             report(Step(task, done, total, dict(facts)))
         if after_epoch is not None and after_epoch(epoch):

@@ -13,7 +13,7 @@ from alora_ts.baselines.inputs import Rows
 from alora_ts.data.windows import WindowPlan, segment_starts
 from alora_ts.progress import Report, Step
 
-__all__ = ["Windows", "plan_padded", "plan_strided", "score_ends", "score_positions"]
+__all__ = ["Windows", "log_product", "plan_padded", "plan_strided", "score_ends", "score_positions"]
 
 
 def plan_strided(rows: Rows, window: int, stride: int = 1) -> WindowPlan:
@@ -122,6 +122,25 @@ class Windows:
 
 
 Evaluate = Callable[[Tensor], Tensor]
+
+
+def log_product(log_weights: Tensor, errors: Tensor) -> Tensor:
+    """The logarithm of weights times errors, for products that would underflow.
+
+    Parameters
+    ----------
+    log_weights : Tensor
+        Logarithms of the weights.
+    errors : Tensor
+        Not negative; 0 counts as the smallest normal number.
+
+    Examples
+    --------
+    >>> far = torch.tensor([-200.0, 0.0])  # exp(-200) is 0 in single precision
+    >>> log_product(far, torch.tensor([1.0, 1.0]))
+    tensor([-200.,    0.])
+    """
+    return log_weights + errors.clamp_min(torch.finfo(errors.dtype).tiny).log()
 
 
 def score_positions(

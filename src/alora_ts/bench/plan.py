@@ -34,10 +34,13 @@ class PlannedDataset(_Strict):
     entities : list of str, or "all"
         Which machines, servers or channels; "whole" in the list stands for all of them as one
         series, where the set can be read so.
+    seeds : list of int, optional
+        Here instead of the plan's, for methods that do not name their own.
     """
 
     name: str
     entities: list[str] | Literal["all"] = "all"
+    seeds: list[int] | None = Field(None, min_length=1)
 
 
 class PlannedMethod(_Strict):
@@ -133,7 +136,7 @@ def shipped_plans() -> dict[str, Path]:
     Examples
     --------
     >>> sorted(shipped_plans())
-    ['ablation', 'cpu', 'paper', 'smoke', 'tsb-ad']
+    ['ablation', 'ablation-core', 'cpu', 'paper', 'published', 'smoke', 'tsb-ad']
     """
     folder = Path(str(files("alora_ts.bench") / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}

@@ -105,12 +105,15 @@ class Record(Case):
         ``train_rows``, ``test_rows``, ``variables``, ``events`` and ``anomalous`` (a share).
     facts : dict
         What the method reports about itself: ``learnable`` (number of learned weights),
-        ``embedding`` (those of the embedding), ``rank_level`` (h1), ``threshold``; if it has it.
+        ``embedding`` (those of the embedding), ``windows`` (seen in training, repetitions
+        included), ``rank_level`` (h1), ``threshold``, ``epochs`` (the one whose weights were kept),
+        ``stopped_early`` (0 or 1), ``held_back_loss_1`` and so on after each epoch; if it has it.
     detection : dict of str to Measurement
         By "best threshold / affiliation F1" and so on: how the threshold was chosen, and the
         metric, as :func:`alora_ts.metrics.evaluate` names them.
     localization : dict of str to Measurement
-        By "HR@100", "NDCG@150", "IPS@100", "segment NDCG@100", …
+        By "HR@100", "NDCG@150", "IPS@100", "segment NDCG@100", …; other ways of scoring
+        variables with the same fit by "LAS* / HR@100" and so on.
     scores : str or None
         SHA-256 of the scores' file.
     measured : dict

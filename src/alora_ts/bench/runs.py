@@ -132,7 +132,8 @@ def expand(plan: Plan, root: Path, *, progress: Progress = None) -> Expansion:
 def _runs_of(plan: Plan, method: PlannedMethod, dataset: str, entity: str | None) -> Iterator[Run]:
     if method.datasets is not None and dataset not in method.datasets:
         return
-    for seed in method.seeds or plan.seeds:
+    here = next(one.seeds for one in plan.datasets if one.name == dataset)
+    for seed in method.seeds or here or plan.seeds:
         yield Run(
             plan=plan.name,
             label=method.row,

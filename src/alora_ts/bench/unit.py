@@ -16,14 +16,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from alora_ts.bench.record import Record, write_record
+from alora_ts.bench.record import Measurement, Record, write_record
 from alora_ts.bench.runs import Run
 from alora_ts.bench.surroundings import describe_surroundings, peak_memory_mib
 from alora_ts.errors import AloraError
@@ -66,7 +66,6 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
     """
     from alora_ts.bench.contestant import make_contestant
     from alora_ts.bench.entities import open_entity
-    from alora_ts.bench.judge import judge_detection, judge_localization
     from alora_ts.fast.threads import use_threads
 
     seconds: dict[str, float] = {}
@@ -93,25 +92,16 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
             if pointless is not None:
                 record = replace(record, status="left out", error=pointless)
             else:
-                with timed("fit"):
-                    method.learn(data, report)
-                with timed("score"):
-                    score = method.score(data, report)
-                located = None
-                if truth.any():
-                    with timed("locate"):
-                        located = method.locate(data, report)
-                report(Step("judging", 0, 1))
-                if score is not None:
-                    found = judge_detection(data, score, range_window=run.range_window)
-                    record = replace(record, detection=found)
-                if located is not None:
-                    which = judge_localization(truth, located, by_segment=method.by_segment)
-                    record = replace(record, localization=which)
-                written = _write_scores(
-                    folder / "scores" / f"{run.key}.parquet", data, score, located
+                record = _compete(
+                    record,
+                    run,
+                    method=method,
+                    data=data,
+                    truth=truth,
+                    folder=folder,
+                    timed=timed,
+                    report=report,
                 )
-                record = replace(record, facts=method.facts(), scores=written)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -127,6 +117,55 @@ def perform(run: Run, *, folder: Path, root: Path, report: Report) -> Record:
     record = replace(record, measured=measured)
     write_record(record, folder / "runs" / f"{run.key}.json")
     return record
+
+
+def _compete(
+    record: Record,
+    run: Run,
+    *,
+    method: Contestant,
+    data: Dataset,
+    truth: NDArray[np.bool_],
+    folder: Path,
+    timed: Callable[[str], AbstractContextManager[None]],
+    report: Report,
+) -> Record:
+    """Each part is timed alone, and the same part for every method."""
+    from alora_ts.bench.judge import judge_detection
+
+    with timed("fit"):
+        method.learn(data, report)
+    score = None
+    if method.detects:
+        with timed("score"):
+            score = method.score(data, report)
+    located, others = None, {}
+    if truth.any():
+        with timed("locate"):
+            located = method.locate(data, report)
+        others = method.other_forms(data, report)
+    report(Step("judging", 0, 1))
+    if score is not None:
+        found = judge_detection(data, score, range_window=run.range_window)
+        record = replace(record, detection=found)
+    if located is not None:
+        which = _judge_variables(method, truth, {"": located, **others})
+        record = replace(record, localization=which)
+    written = _write_scores(folder / "scores" / f"{run.key}.parquet", data, score, located)
+    return replace(record, facts=method.facts(), scores=written)
+
+
+def _judge_variables(
+    method: Contestant, truth: NDArray[np.bool_], forms: dict[str, NDArray[np.floating]]
+) -> dict[str, Measurement]:
+    """Every form's measurements; the one without a name by the metrics' names alone."""
+    from alora_ts.bench.judge import judge_localization
+
+    return {
+        f"{form} / {name}" if form else name: one
+        for form, located in forms.items()
+        for name, one in judge_localization(truth, located, by_segment=method.by_segment).items()
+    }
 
 
 def failed(run: Run, error: str, *, data: dict[str, float] | None = None) -> Record:

@@ -12,10 +12,15 @@ from alora_ts.bench.tables.significance import CRITERIA, verdict
 __all__ = ["Verdict", "say_all", "verdicts"]
 
 _HEAD = (
-    "| dataset | metric | mean | place by mean | result | level with | behind | "
+    "| dataset | metric | entities | mean | place by mean | result | level with | behind | "
     "simple scores not beaten |",
-    "|---|---|---:|---:|---|---|---|---|",
+    "|---|---|---:|---:|---:|---|---|---|---|",
 )
+_FEW = {"win": "ahead", "loss": "behind"}
+"""What a win and a loss are where there are too few entities for either."""
+_FEWEST = 6
+"""Entities below which no difference can be shown: if all agree, a signed-rank test still gives
+2 / 2^n > 0.05."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,11 @@ class Verdict:
         return len(self.compared.places) == 1
 
     @property
+    def few(self) -> bool:
+        """Whether there are too few entities to show a difference."""
+        return len(self.compared.places) < _FEWEST
+
+    @property
     def rivals(self) -> list[Standing]:
         """The compared methods: neither yardsticks nor other variants of ALoRa."""
         return [one for one in self.compared.others if not one.honest and not one.kin]
@@ -45,13 +55,18 @@ class Verdict:
         """Whether ALoRa wins, ties or loses against the compared methods.
 
         It wins where it is ahead of all of them, loses where it is behind at least one, and ties
-        otherwise.
+        otherwise. With too few entities for either it is only "ahead" or "behind".
         """
-        if self.one_series:
-            best = max((one.mean for one in self.rivals), default=None)
-            if best is None or best == self.compared.ours.mean:
-                return "tie"
-            return "win" if self.compared.ours.mean > best else "loss"
+        found = self._by_numbers() if self.one_series else self._by_intervals()
+        return _FEW.get(found, found) if self.few else found
+
+    def _by_numbers(self) -> str:
+        best = max((one.mean for one in self.rivals), default=None)
+        if best is None or best == self.compared.ours.mean:
+            return "tie"
+        return "win" if self.compared.ours.mean > best else "loss"
+
+    def _by_intervals(self) -> str:
         if self.those("behind"):
             return "loss"
         return "tie" if self.those("level") else "win"
@@ -76,13 +91,20 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
     if not found:
         return ["It has no complete results here, or nothing to compare them with."]
     parts = []
-    several = [one for one in found if not one.one_series]
+    several = [one for one in found if not one.few]
     if several:
         parts.append(
-            f"Over several entities: **{_sum(several)}**. A win is ahead of every compared method, "
-            "a loss behind at least one, a tie neither. A difference counts when its 95 % "
+            f"On {_FEWEST} entities or more: **{_sum(several)}**. A win is ahead of every compared "
+            "method, a loss behind at least one, a tie neither. A difference counts when its 95 % "
             "bootstrap interval (over entities, of the means over seeds) does not cover 0; "
             "otherwise two methods are level."
+        )
+    few = [one for one in found if one.few and not one.one_series]
+    if few:
+        parts.append(
+            f"On two to {_FEWEST - 1} entities: **{_sum(few)}**. *Ahead* is no win and *behind* no "
+            "loss: so few entities give an interval without 0 whenever they agree, and no test on "
+            f"them can reach 5 % (all of n agreeing gives 2 / 2ⁿ, below it from {_FEWEST} on)."
         )
     single = [one for one in found if one.one_series]
     if single:
@@ -98,10 +120,12 @@ def say_all(found: Sequence[Verdict]) -> list[str]:
 
 
 def _sum(found: Sequence[Verdict]) -> str:
-    counts = {kind: sum(one.outcome == kind for one in found) for kind in ("win", "tie", "loss")}
+    kinds = ("ahead", "tie", "behind") if found[0].few else ("win", "tie", "loss")
+    counts = {kind: sum(one.outcome == kind for one in found) for kind in kinds}
     plural = {"win": "wins", "tie": "ties", "loss": "losses"}
     return ", ".join(
-        f"{count} {kind if count == 1 else plural[kind]}" for kind, count in counts.items()
+        f"{count} {kind if count == 1 else plural.get(kind, kind)}"
+        for kind, count in counts.items()
     )
 
 
@@ -122,6 +146,7 @@ def _line(one: Verdict) -> str:
     cells = (
         one.dataset,
         one.metric,
+        str(len(one.compared.places)),
         f"{ours:.3f}",
         f"{place} of {len(methods) + 1}",
         one.outcome,

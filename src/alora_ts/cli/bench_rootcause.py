@@ -35,15 +35,26 @@ def rootcause(
     simulated: Annotated[
         int, typer.Option(help="Simulated systems of each of two families.", min=0)
     ] = 6,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Compared methods that localize, such as cnn; repeatable."),
+    ] = None,
+    affected: Annotated[
+        bool, typer.Option(help="Also the affected sets of SMD and ASD, as far as they are there.")
+    ] = False,
 ) -> None:
     """Count how often the cause of a known fault is named, beside simple yardsticks.
 
     Examples: `alora-ts bench rootcause --data ~/datasets -o rootcause.md` ·
-    `alora-ts bench rootcause mycases --simulated 0`
+    `alora-ts bench rootcause mycases --simulated 0 --method cnn --method daemon`
+
+    `alora-ts bench run rootcause` is all of it: every compared method that localizes and runs on
+    two cores, and the affected sets.
     """
     import json
 
-    from alora_ts.bench.rootcause import judge_cases
+    from alora_ts.bench.affected import judge_affected
+    from alora_ts.bench.rootcause import judge_cases, refuse_silent
     from alora_ts.bench.rootcause_page import rootcause_page
     from alora_ts.datasets import data_root
     from alora_ts.datasets.rootcause import SIMULATED, load_cases, simulated_cases
@@ -53,6 +64,8 @@ def rootcause(
 
     for path in (out, verdicts):
         refuse_early(path)
+    methods = method or []
+    refuse_silent(methods)
     if cases:
         folders = list(cases)
     else:
@@ -64,9 +77,12 @@ def rootcause(
     if not found:
         raise AloraError("there is no case; give a folder of cases, --data, or --simulated 1")
     with reporting(None) as report:
-        judged = list(judge_cases(found, total=len(found), report=report))
+        judged = list(judge_cases(found, total=len(found), report=report, methods=methods))
+        sets = judge_affected(data_root(data), report=report) if affected else []
     asked = [*map(str, cases or []), f"--simulated {simulated}"]
-    page = rootcause_page(judged, command=f"alora-ts bench rootcause {' '.join(asked)}")
+    asked += [f"--method {name}" for name in methods] + ["--affected"] * affected
+    command = f"alora-ts bench rootcause {' '.join(asked)}"
+    page = rootcause_page(judged, command=command, affected=sets)
     if verdicts is not None:
         with write_atomically(verdicts) as part:
             lines = (json.dumps(one.to_dict()) for one in judged if one.method != "random")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_dataset", "plans", "run"]
 
+ROOTCAUSE = "rootcause"
+"""Run like a plan, though it ranks causes instead of scoring rows."""
+
 _Root = Annotated[
     Path | None,
     typer.Option(
@@ -26,7 +29,10 @@ _Root = Annotated[
 
 
 def run(
-    plan: Annotated[str, typer.Argument(help="A shipped plan (see `plans`) or a TOML file.")],
+    plan: Annotated[
+        str,
+        typer.Argument(help="A shipped plan (see `plans`), a TOML file, or `rootcause`."),
+    ],
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for results; each plan gets its own in it.")
@@ -47,8 +53,10 @@ def run(
 
     Stop it whenever you like and run the same command again: finished runs stay, the rest follows.
 
+    `rootcause` asks where known faults began; `alora-ts bench rootcause --help` has its options.
+
     Examples: `alora-ts bench run smoke` · `alora-ts bench run cpu --data ~/datasets --dry-run` ·
-    `alora-ts bench run my-plan.toml --only knn --only SMD`
+    `alora-ts bench run my-plan.toml --only knn --only SMD` · `alora-ts bench run rootcause`
     """
     from alora_ts.bench.estimate import Estimate
     from alora_ts.bench.plan import read_plan
@@ -59,6 +67,14 @@ def run(
     from alora_ts.devices import usable_cores
     from alora_ts.errors import AloraError
 
+    if plan == ROOTCAUSE:
+        if workers or only or retry_failed or dry_run:
+            raise AloraError(
+                f"{ROOTCAUSE} is one run without --workers, --only, --retry-failed and --dry-run; "
+                f"`alora-ts bench {ROOTCAUSE} --help` has its options"
+            )
+        _root_causes(out / ROOTCAUSE, data)
+        return
     chosen, root = read_plan(plan), data_root(data)
     if data is not None and not data.is_dir():
         raise AloraError(f"--data {data} is not a folder; give the one that holds SMD/, MSL/, …")
@@ -85,6 +101,21 @@ def run(
         typer.echo(f"now: alora-ts bench tables {folder}")
 
 
+def _root_causes(folder: Path, data: Path | None) -> None:
+    """All of `alora-ts bench rootcause`, with page and verdicts in a folder as plans have one."""
+    from alora_ts.bench.rootcause import localizing
+    from alora_ts.cli.bench_rootcause import rootcause
+
+    folder.mkdir(parents=True, exist_ok=True)
+    rootcause(
+        data=data,
+        out=folder / "rootcause.md",
+        verdicts=folder / "verdicts.jsonl",
+        method=list(localizing()),
+        affected=True,
+    )
+
+
 def plans() -> None:
     """List the plans that come with the package.
 
@@ -95,6 +126,8 @@ def plans() -> None:
     for name, path in shipped_plans().items():
         typer.echo(f"{name:<10} {read_plan(name).about}")
         typer.echo(f"{'':<10} {path}")
+    typer.echo(f"{ROOTCAUSE:<10} Where known faults began, and what they affected.")
+    typer.echo(f"{'':<10} alora-ts bench {ROOTCAUSE} --help")
 
 
 def add_dataset(

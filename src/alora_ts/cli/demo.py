@@ -20,12 +20,33 @@ def demo(
         Path, typer.Argument(metavar="FOLDER", help="Where to write data, model and report.")
     ] = Path("alora-demo"),
     *,
+    serve: Annotated[
+        bool,
+        typer.Option(
+            "--serve", help="Let the plant run on, watch it live and show it in the browser."
+        ),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help="Where --serve listens; another where it is taken.", show_default="8080", min=1
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
 ) -> None:
     """Simulate a plant with faults of known origin, fit, diagnose, compare, write a report.
 
-    Example: `alora-ts demo`
+    With --serve the plant runs on, a row a second, and is watched live until Ctrl-C.
+
+    Example: `alora-ts demo` and then `alora-ts demo --serve`
     """
+    if serve:
+        from alora_ts.cli.demo_live import serve_plant
+
+        serve_plant(_make(folder), port=port, seed=seed)
+        return
+    if port is not None:
+        raise typer.BadParameter("only --serve listens anywhere", param_hint="--port")
     import polars as pl
 
     from alora_ts.data.write import write_table
@@ -33,12 +54,7 @@ def demo(
     from alora_ts.estimator import ALoRa
 
     out = console()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AloraError(
-            f"cannot write into {folder}: {error.strerror}; give the name of a new folder"
-        ) from error
+    _make(folder)
     plant = make("plant", seed=seed)
     for name, rows, stamps in (
         ("normal.csv", plant.train, plant.train_timestamps),
@@ -58,6 +74,25 @@ def demo(
     _compare(plant, diagnosis)
     page = diagnosis.report(folder / "report.html", title="A plant with faults")
     out.print(f"Report: {page.resolve()}", markup=False, soft_wrap=True)
+    out.print(
+        "\nNext, watch it live in the browser:\n"
+        "  alora-ts demo --serve\n"
+        "or let a file run as if it came in now:\n"
+        f"  alora-ts serve --model {folder / 'plant.alora'}\n"
+        f"  alora-ts replay {folder / 'today.csv'} --to http://127.0.0.1:8080 --speed 60",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _make(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AloraError(
+            f"cannot write into {folder}: {error.strerror}; give the name of a new folder"
+        ) from error
+    return folder
 
 
 def _compare(plant: SyntheticDataset, diagnosis: Diagnosis) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from alora_ts.cli import bench, data, fleet, token
+from alora_ts.cli import bench, data, fleet, mute, token
 from alora_ts.cli.backtest import backtest
 from alora_ts.cli.demo import demo
 from alora_ts.cli.detect import detect
@@ -20,6 +20,7 @@ from alora_ts.cli.evaluate import evaluate
 from alora_ts.cli.explain import explain, info
 from alora_ts.cli.export import export
 from alora_ts.cli.fit import fit
+from alora_ts.cli.replay import replay
 from alora_ts.cli.serve import serve
 from alora_ts.cli.worker import worker
 
@@ -32,12 +33,25 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, detect, backtest, explain, info, export, evaluate, demo, serve, worker):
+for command in (
+    fit,
+    detect,
+    backtest,
+    explain,
+    info,
+    export,
+    evaluate,
+    demo,
+    serve,
+    worker,
+    replay,
+):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(token.app, name="token")
+app.add_typer(mute.app, name="mute")
 
 
 def _print_version(wanted: bool) -> None:

@@ -27,9 +27,27 @@ def serve(
             "--model", "-m", metavar="[NAME=]FILE", help="A source and its model; repeatable."
         ),
     ] = None,
+    collect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A source that collects rows before it has a model; repeatable."
+        ),
+    ] = None,
     config: ConfigOption = None,
     host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8080 if not given.")] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="A certificate: serve https.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="PEM", help="Its key.")] = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Below which path a proxy shows it, such as /alora."),
+    ] = None,
+    log_format: Annotated[str | None, typer.Option(help="text or json; text if not given.")] = None,
+    access_log: Annotated[
+        bool | None, typer.Option("--access-log", help="Log every request.")
+    ] = None,
     store: StoreOption = None,
     folder: FolderOption = None,
     workers: Annotated[
@@ -56,9 +74,22 @@ def serve(
     from alora_ts.serve.settings_file import read_settings
     from alora_ts.serve.workers.process import prepare_process
 
-    flags = given_settings(host=host, port=port, store=store, folder=folder, workers=workers)
+    flags = given_settings(
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        root_path=root_path,
+        log_format=log_format,
+        access_log=access_log,
+        store=store,
+        folder=folder,
+        workers=workers,
+    )
     if model:
         flags["models"] = dict(_name(one) for one in model)
+    if collect:
+        flags["collect"] = tuple(collect)
     settings = read_settings(config, flags=flags)
     if check:
         from alora_ts.serve.check import check_settings
@@ -66,7 +97,7 @@ def serve(
         check_settings(settings)
         typer.echo(f"The settings are fine: {len(settings.models)} model(s), {settings.address}")
         return
-    prepare_process()
+    prepare_process(log_format=settings.log_format)
     run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke tokens for the service.")
 
 
-def _open(config: Path | None, store: str | None, folder: Path | None) -> Store:
+def open_store(config: Path | None, store: str | None, folder: Path | None) -> Store:
+    """The store of a service, which may run meanwhile."""
     refuse_without_packages()
     from alora_ts.serve.settings_file import read_settings
     from alora_ts.serve.store.store import Store
@@ -61,7 +62,7 @@ def create(
     Examples: `alora-ts token create --role ingest --source line3 --name "line 3 gateway"`,
     `alora-ts token create --role write --name "night shift" --days 90`
     """
-    opened = _open(config, store, folder)
+    opened = open_store(config, store, folder)
     try:
         from alora_ts.serve.http.tokens import make_token
 
@@ -79,7 +80,7 @@ def list_tokens(
 
     from alora_ts.cli.common import console
 
-    opened = _open(config, store, folder)
+    opened = open_store(config, store, folder)
     try:
         from alora_ts.serve.store.tokens import all_tokens
         from alora_ts.serve.times import from_micros
@@ -111,7 +112,7 @@ def revoke(
     """
     from alora_ts.errors import AloraError
 
-    opened = _open(config, store, folder)
+    opened = open_store(config, store, folder)
     try:
         from alora_ts.serve.http.tokens import TokenBook
         from alora_ts.serve.store.tokens import revoke_token

@@ -39,5 +39,5 @@ def worker(
     from alora_ts.serve.workers.process import prepare_process, run_worker
 
     settings = read_settings(config, flags=given_settings(store=store, folder=folder))
-    prepare_process()
+    prepare_process(log_format=settings.log_format)
     run_worker(settings, metrics_port=metrics_port)

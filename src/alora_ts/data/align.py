@@ -327,7 +327,13 @@ def _lay_out(
         first_of = np.maximum.accumulate(np.where(split.breaks, np.arange(count), 0))
         opens = (np.arange(count) - first_of) % rules.block == 0
     row_of_bin = np.cumsum(opens) - 1 + np.cumsum(skipped)
-    used_bins = count if final else int(np.flatnonzero(opens)[-1])
+    settled = opens
+    if not final and rules.block > 1 and count > 1 and count - 1 in split.gaps_at[-1:]:
+        # The last bin's data end a silence, but a later row of the same moment may take them back;
+        # then the bin belongs to the block before it, which has to wait too.
+        settled = opens.copy()
+        settled[-1] = (count - 1 - first_of[-2]) % rules.block == 0
+    used_bins = count if final else int(np.flatnonzero(settled)[-1])
     used_rows = n_rows if used_bins == count else int(firsts[used_bins])
     heads = np.flatnonzero(opens[:used_bins])  # the bin that opens each prepared row
     total = int(row_of_bin[used_bins - 1]) + 1 if used_bins else 0

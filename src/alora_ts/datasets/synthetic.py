@@ -19,6 +19,7 @@ from alora_ts.errors import DataError, nearest
 
 __all__ = [
     "FAULT_KINDS",
+    "PLANT_FAULTS",
     "PRESETS",
     "Disturbance",
     "Edge",
@@ -34,7 +35,7 @@ __all__ = [
     "simulate",
 ]
 
-_PLANT_FAULTS = (
+PLANT_FAULTS = (
     Disturbance("leak", "tank1_level", 380, 440, size=6.0),
     Disturbance("degradation", "pump1_flow", 800, 860, size=3.0),
     Disturbance("stuck-sensor", "pump2_flow", 1150, 1330),
@@ -92,7 +93,7 @@ def plant(
     True
     """
     if faults is None:
-        faults = [fault for fault in _PLANT_FAULTS if fault.end <= test_rows]
+        faults = [fault for fault in PLANT_FAULTS if fault.end <= test_rows]
     return simulate(
         plant_system(lines=lines),
         faults,
@@ -143,7 +144,7 @@ def _bivariate(seed: int) -> SyntheticDataset:
 def _sister(seed: int, entity: int) -> SyntheticDataset:
     system = plant_system(variation=0.12, seed=1000 + entity)
     # Each sister suffers two of the six, so that a fleet is neither all ill nor all alike.
-    faults = [_PLANT_FAULTS[entity % 6], _PLANT_FAULTS[(entity + 2 + entity // 6) % 6]]
+    faults = [PLANT_FAULTS[entity % 6], PLANT_FAULTS[(entity + 2 + entity // 6) % 6]]
     return simulate(
         system,
         sorted(set(faults), key=lambda fault: fault.start),

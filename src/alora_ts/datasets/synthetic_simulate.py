@@ -58,6 +58,7 @@ class Simulator:
         fault_row: int = 0,
     ) -> None:
         self.system = system
+        self._seed, self._spread = seed, spread
         self._faults = _schedule(system, disturbances, seed=seed, spread=spread, offset=fault_row)
         d = len(system.nodes)
         self._history = np.zeros((1 if not disturbances else 2, system.depth * 2 * d))
@@ -85,6 +86,22 @@ class Simulator:
         offset, scale = self.system.column("offset"), self.system.column("scale")
         readings = self._run(rows) * scale + offset
         return readings[0], readings[-1]
+
+    def plan(self, disturbances: Sequence[Disturbance], *, fault_row: int) -> None:
+        """Let further faults happen, of which none may have begun; what is over is forgotten.
+
+        Parameters
+        ----------
+        disturbances : sequence of Disturbance
+            Only for a simulation that was begun with faults.
+        fault_row : int
+            The row of the simulation that their rows are counted from.
+        """
+        more = _schedule(
+            self.system, disturbances, seed=self._seed, spread=self._spread, offset=fault_row
+        )
+        left = {row: fault for row, fault in self._faults.items() if row >= self._row}
+        self._faults = left | more
 
     def origins(self, first: int, rows: int) -> NDArray[np.int64]:
         """Column where a fault is active, for each of some rows of the simulation, or -1."""

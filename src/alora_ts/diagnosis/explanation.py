@@ -19,9 +19,10 @@ was fitted says less than a signal that also behaves differently.
 *Where it began.* What a fault merely reached still follows from the rows before, the origin does
 not. Where the relations between signals are known, the divergence D of one-step surprises
 (:mod:`alora_ts.diagnosis.origins`) joins in, and a signal weighs e / 2 + log(1 + D); where they
-are not, it weighs e. Culprits are in order of weight, and the certainty of an origin is the softmax
-of the weights times 2.75 and times 2. Both factors were fitted on simulated systems and recorded
-faults; docs/rootcause.md says on which, and how certainties do on others.
+are not, it weighs e. Culprits are in order of weight, the origin is the first of them, and its
+certainty is the softmax of the weights times 2.75 and times 2. Both factors were fitted on
+simulated systems and recorded faults; docs/rootcause.md says on which, and how certainties do on
+others.
 """
 
 from __future__ import annotations
@@ -54,6 +55,15 @@ _OUTSIDE = 2.0
 _MOVED_AT_ALL = 0.05  # scaled units, for a signal that never moved: 0.05 % of its level
 _NORMAL = float(np.log1p(0.8) + 0.5 * np.log1p(1.0))
 """Evidence of a signal that behaves: a normal distribution has the mean deviation 0.8."""
+
+_SURELY = 3.0
+"""Deviations at which a signal is surely away: what a row says begins there."""
+
+_FAINT = 0.1
+"""Rows that say less than so much of the strongest do not explain an incident."""
+
+_SEEN = 0.01
+"""Share of the evidence below which a signal that stayed within its range is not named."""
 
 _ROUNDS = 5
 _SHARPNESS, _SHARPNESS_ALONE = 2.75, 2.0
@@ -117,6 +127,34 @@ class Judge:
         result: Array = (scaled - implied) / scale
         return result
 
+    def telling(self, values: NDArray[np.floating], before: int) -> NDArray[np.intp]:
+        """Which rows explain an incident.
+
+        An alarm comes a little after the fault, and a little noise may come before it. A row says
+        as much as its signals are beyond three deviations. The alarming rows tell, and those as
+        far before them as a rule reaches back, if they say a tenth of what the strongest does.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, d)
+            In the signals' own units: rows before the alarm, then the alarming ones.
+        before : int
+            How many come before it.
+
+        Returns
+        -------
+        ndarray of int
+            Never empty; all alarming rows where none of them says anything.
+        """
+        reach = 0 if self.mechanisms is None else self.mechanisms.lags
+        first = max(before - reach, 0)
+        aside, *_ = self._set_aside(self._scale(values[before:]))
+        away = np.abs(self.deviation(values[first:], aside))
+        said = np.where(self.usual.moved, np.maximum(away - _SURELY, 0.0), 0.0).sum(1)
+        if not said[before - first :].any():
+            return np.arange(before, len(values))
+        return first + np.flatnonzero(said >= _FAINT * said.max())
+
     def explain(
         self, values: NDArray[np.floating], surprise: NDArray[np.floating] | None
     ) -> Explanation:
@@ -150,9 +188,11 @@ class Judge:
             guilty |= certainty > STANDS_OUT  # one that got stuck need not leave its range
         if not guilty.any():
             guilty = aside if aside.any() else weight == weight.max()
+        share = shares(np.maximum(np.exp(weight) - np.exp(normal), 0.0))
+        named = guilty & (left | (share >= _SEEN))
+        guilty = named if named.any() else guilty
         order = np.argsort(-weight, kind="stable")
         culprits = order[guilty[order]]
-        share = shares(np.maximum(np.exp(weight) - np.exp(normal), 0.0))
         return Explanation(
             culprits=culprits,
             share=share,

@@ -17,6 +17,7 @@ import numpy as np
 from alora_ts.data import Table
 from alora_ts.data.record import Kind
 from alora_ts.diagnosis.incident import DIFFUSE, STANDS_OUT, Incident
+from alora_ts.diagnosis.repeats import pattern_key
 
 __all__ = ["FIELDS", "Fact", "Field", "describe", "facts", "incidents_frame", "plain_moment"]
 
@@ -192,6 +193,8 @@ FIELDS: tuple[Field, ...] = (
         fact=_spread_fact,
     ),
     Field("aside", list[str] | None, lambda one: list(one.aside), cell=None),
+    # The same for all incidents of a pattern, to group and to silence them by.
+    Field("pattern", str | None, lambda one: pattern_key(one.culprits), cell=None),
 )
 """All fields, in the order in which tables show them."""
 

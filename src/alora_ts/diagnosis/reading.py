@@ -43,6 +43,9 @@ class Reading:
         How often normal operation shows a peak as high; None where the model cannot tell.
     shift : float
         What was taken off the score as usual, in times of the alarm level.
+    novelty : float
+        How unlike any stretch of training the last rows are, 0 where they are as usual; see
+        :mod:`alora_ts.scoring.novelty`.
     """
 
     timestamp: Any
@@ -58,6 +61,7 @@ class Reading:
     locate: Callable[[], NDArray[np.float64]] = field(repr=False)
     returns: ReturnPeriod | None = None
     shift: float = 0.0
+    novelty: float = 0.0
 
     @cached_property
     def localization(self) -> NDArray[np.float64]:

@@ -23,20 +23,18 @@ class Rows:
     times : ndarray of shape (n,)
     values, surprise : ndarray of shape (n, d)
         In the signals' own units; one-step surprises, NaN where a model has none.
-    score : ndarray of shape (n,)
     """
 
     times: NDArray[Any]
     values: NDArray[np.floating]
     surprise: NDArray[np.floating]
-    score: NDArray[np.floating]
 
     def __len__(self) -> int:
         return len(self.times)
 
     def pick(self, which: slice | NDArray[np.intp]) -> Rows:
         """Some of the rows."""
-        return Rows(self.times[which], self.values[which], self.surprise[which], self.score[which])
+        return Rows(self.times[which], self.values[which], self.surprise[which])
 
     def followed_by(self, more: Rows) -> Rows:
         """These rows and then others."""
@@ -44,7 +42,6 @@ class Rows:
             np.concatenate([self.times, more.times]),
             np.concatenate([self.values, more.values]),
             np.concatenate([self.surprise, more.surprise]),
-            np.concatenate([self.score, more.score]),
         )
 
 
@@ -53,7 +50,7 @@ class Sample:
 
     While an incident is open it is explained again and again. So that this costs little and that
     rows one by one give what all at once give, only the rows up to certain counts are explained:
-    1, 2, … 10, then each 10 % more.
+    1, 2, … 10, then each 10 % more. Once it is over, all that are kept.
 
     Parameters
     ----------
@@ -70,7 +67,7 @@ class Sample:
     Examples
     --------
     >>> count = np.arange(1000.0)[:, None]
-    >>> rows = Rows(np.arange(1000), count, count, np.ones(1000))
+    >>> rows = Rows(np.arange(1000), count, count)
     >>> at_once = Sample(rows)
     >>> one_by_one = Sample(rows.pick(slice(0, 1)))
     >>> for at in range(1, 1000):
@@ -95,9 +92,14 @@ class Sample:
             self._take(more.pick(slice(0, until)))
             more = more.pick(slice(until, None))
             if self._count == self._next:
-                self.settled = self._kept
-                self.changed += 1
+                self.settle()
                 self._next += max(1, self._count * _GROWTH // 100)
+
+    def settle(self) -> None:
+        """Explain all rows so far that are kept."""
+        if len(self.settled) != len(self._kept) or self.settled.times[-1] != self._kept.times[-1]:
+            self.settled = self._kept
+            self.changed += 1
 
     def _take(self, rows: Rows) -> None:
         places = np.arange(self._count, self._count + len(rows))

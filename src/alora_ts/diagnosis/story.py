@@ -20,11 +20,6 @@ from alora_ts.diagnosis.sample import Rows
 __all__ = ["Story", "tell"]
 
 _LISTED_AT_MOST = 10
-_FAINT = 0.1
-"""Rows that alarm less than so much of the strongest do not explain an incident.
-
-They may be a little noise that happened to come just before it.
-"""
 
 _DIGITS = 5  # of one scaled unit: what rounding in between leaves exact
 
@@ -56,18 +51,16 @@ def tell(judge: Judge, variables: Sequence[str], rows: Rows, before: Rows) -> St
     Story
     """
     whole = before.followed_by(rows)
-    strong = np.flatnonzero(rows.score >= _FAINT * rows.score.max())
-    surprise = _surprise(judge, whole, len(before) + strong)
-    rows = rows.pick(strong)
-    found = judge.explain(rows.values, surprise)
-    origin = int(found.certainty.argmax())
+    told = judge.telling(whole.values, len(before))
+    rows = whole.pick(told)
+    found = judge.explain(rows.values, _surprise(judge, whole, told))
+    origin = int(found.culprits[0])
     listed = found.culprits[:_LISTED_AT_MOST].tolist()
     course = judge.deviation(whole.values, found.aside)
-    told = dict.fromkeys([*listed, origin])
     return Story(
         culprits=tuple(_culprit(judge, found, rows, at, variables[at]) for at in listed),
         origin=Origin(variables[origin], float(found.certainty[origin])),
-        spread=arrivals(course, whole.times, [(at, variables[at]) for at in told]),
+        spread=arrivals(course, whole.times, [(at, variables[at]) for at in listed]),
         aside=tuple(variables[at] for at in np.flatnonzero(found.aside).tolist()),
     )
 

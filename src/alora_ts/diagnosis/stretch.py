@@ -83,14 +83,14 @@ class Alarming:
     def rows(self) -> Rows:
         """What an explanation needs of them."""
         own = slice(self.skipped, self.skipped + len(self.numbers))
-        return Rows(self.times, self.details.values[own], self.details.surprise[own], self.score)
+        return Rows(self.times, self.details.values[own], self.details.surprise[own])
 
     def before(self) -> Rows:
         """The rows before the first."""
         values, surprise, times = self.details.before(self.skipped)
         if times is None:
             times = np.arange(-len(values), 0) + self.numbers[0]
-        return Rows(times, values, surprise, np.zeros(len(values)))
+        return Rows(times, values, surprise)
 
 
 class Stretch:
@@ -163,6 +163,7 @@ class Stretch:
     def ends_at(self, shift: float) -> None:
         """Say what is taken off scores now that it is over."""
         self.changed = shift - self._shift > _CHANGE
+        self._sample.settle()
 
     def incident(self) -> Incident:
         """The incident it is, or would be if no further row alarmed."""

@@ -121,6 +121,22 @@ class Structure:
     groups: str | Mapping[str, str] | None = None
     influences: Edges | None = None
 
+    def ways(self, incident: Incident, variables: Sequence[str]) -> Edges:
+        """Known influences along which an incident may have spread, see :func:`known_ways`."""
+        if self.influences is None:
+            return ()
+        return known_ways(incident, variables, self.influences, self.groups)
+
+    def first_reached(self, incident: Incident, variables: Sequence[str]) -> dict[str, str]:
+        """The first variable reached of each variable and group, in order of time."""
+        names = variables if self.groups is None else group_names(variables, self.groups)
+        group_of = dict(zip(variables, names, strict=True))
+        first: dict[str, str] = {}
+        for one in incident.spread:
+            for name in (one.variable, group_of[one.variable]):
+                first.setdefault(name, one.variable)
+        return first
+
     def facts(self, incident: Incident, variables: Sequence[str]) -> list[Fact]:
         """What it says of an incident, in words."""
         told = []
@@ -129,7 +145,7 @@ class Structure:
             text = ", ".join(f"{part.name} ({round(100 * part.share)} %)" for part in parts)
             told.append(Fact("groups", text))
         if self.influences is not None:
-            ways = known_ways(incident, variables, self.influences, self.groups)[:_SHOWN]
+            ways = self.ways(incident, variables)[:_SHOWN]
             text = ", ".join(f"{cause} → {effect}" for cause, effect in ways)
             told.append(Fact("known influences", text or "none between the signals it reached"))
         return told

@@ -86,9 +86,8 @@ def train(
     batch = min(options.batch_size, len(training))
     total_steps = steps_per_epoch * epochs
     optimiser = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: _rate_factor(step, total_steps)
-    )
+    factor = _falling if options.rate == "falling" else _constant
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: factor(step, total_steps))
     order = shuffled_forever(len(training), rng)
     best = _Best(network)
     ends: list[EpochEnd] = []
@@ -152,7 +151,11 @@ class _Best:
         network.load_state_dict(self._weights)
 
 
-def _rate_factor(step: int, total: int) -> float:
+def _constant(_step: int, _total: int) -> float:
+    return 1.0
+
+
+def _falling(step: int, total: int) -> float:
     warm = min(1.0, (step + 1) / min(_WARM_UP_STEPS, max(1, total // 4)))
     return warm * 0.5 * (1 + math.cos(math.pi * step / total))
 

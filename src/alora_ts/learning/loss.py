@@ -22,7 +22,8 @@ class Loss:
     Attributes
     ----------
     total : Tensor
-        error + λ · penalty.
+        error + λ · penalty; where the error is meant as a sum over T·d entries, error + λ/(T·d) ·
+        penalty, which is that loss divided by T·d: Adam takes the same steps.
     error : Tensor
         Mean squared reconstruction error over all entries.
     penalty : Tensor
@@ -54,9 +55,10 @@ def judge(encoding: Encoding, windows: Tensor, options: Training) -> Loss:
 
     Notes
     -----
-    The paper sums the squared error over all T·d entries. Here it is the mean, as in the authors'
-    program, so that λ means the same for any window and any number of variables; the penalty is a
-    mean over windows, so that λ does not depend on the batch size either.
+    The paper sums the squared error over all T·d entries (``error="sum"``). By default it is the
+    mean, as in the authors' program, so that λ means the same for any window and any number of
+    variables; the penalty is a mean over windows, so that λ does not depend on the batch size
+    either.
     """
     squares = (encoding.reconstruction - windows).square().mean((0, 1))
     error = squares.mean()
@@ -73,7 +75,10 @@ def judge(encoding: Encoding, windows: Tensor, options: Training) -> Loss:
         shown = encoding.heads if encoding.heads is not None else encoding.attention
         transposed = torch.stack([matrices.transpose(-1, -2) for matrices in shown])
         penalty = penalise(transposed).flatten(1).mean(1).sum()
-    return Loss(error + options.low_rank_weight * penalty, error, penalty, squares)
+    weight = options.low_rank_weight
+    if options.error == "sum":
+        weight /= windows.shape[1] * windows.shape[2]
+    return Loss(error + weight * penalty, error, penalty, squares)
 
 
 def weighted_mean(losses: Sequence[Loss], shares: Sequence[float]) -> Loss:

@@ -85,13 +85,10 @@ def score_chunks(
     ScoredChunk
         Together they hold every row once, in order, with exactly the scores of one pass.
     """
-    # The means over the newest rows reach further back than one window.
-    memory = max(model.calibration.rule.smoothing, model.options.localization_memory)
-    reach = model.window + memory - 1
     level = model.calibration.level()
     builder = model.incident_builder()
     for chunk in prepare_chunks(
-        source, model.preparation, window=reach, rows=rows, choices=choices, progress=progress
+        source, model.preparation, window=model.reach, rows=rows, choices=choices, progress=progress
     ):
         prepared = chunk.prepared
         block = examine(

@@ -104,7 +104,9 @@ def explain_rows(
     rows = np.arange(start, end)
     times = rows if block.times is None else block.times[rows]
     said = block.details(rows)
-    return Stretch(
+    stretch = Stretch(
         model.preparation.variables,
         Alarming(rows, times, block.score[rows], block.raw[rows], said),
-    ).incident()
+    )
+    stretch.ends_at(0.0)
+    return stretch.incident()

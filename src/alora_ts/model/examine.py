@@ -185,7 +185,10 @@ def examine(
     raw = calibration.rule.raw(error.sum(1), evidence.rank, memory, surprise)
     followed = calibration.level() if level is None else level
     drift = np.ones(len(raw))
-    drift[answered:] = followed.follow(raw[answered:], evidence.warm_up[answered:])
+    novelty = np.zeros(len(raw)) if model.novelty is None else model.novelty.of(values, segments)
+    drift[answered:] = followed.follow(
+        raw[answered:], evidence.warm_up[answered:], novelty[answered:]
+    )
     shift = np.zeros(len(raw))
     shift[answered:] = followed.shifts
     return Examined(model, prepared, values, segments, evidence, error, raw, drift, shift)

@@ -28,6 +28,8 @@ from alora_ts.model.surprise import surprise_at
 from alora_ts.network import ALoRaT, Architecture, choose_pairs
 from alora_ts.progress import Report
 from alora_ts.scoring import Calibration, calibrate
+from alora_ts.scoring.calibration import switch_weights
+from alora_ts.scoring.novelty import learn_novelty
 
 __all__ = ["fit_model", "hold_back"]
 
@@ -96,15 +98,25 @@ def fit_model(
     mechanisms = learn_mechanisms(
         rows.values, rows.segments, window=options.window, held_back=rows.held_back
     )
+    novelty, own = None, None
+    # The rules that count alarming rows follow their level by a factor, which knows no novelty.
+    if options.scoring == "joint" and not options.alarms.outdated:
+        novelty, own = learn_novelty(
+            rows.values,
+            rows.segments,
+            held_back=rows.held_back,
+            weight=switch_weights(rows.values),
+        )
     fitted = FittedModel(
         network=network,
         preparation=rows.preparation,
-        calibration=_calibrate(network, mechanisms, rows, options, report),
+        calibration=_calibrate(network, mechanisms, rows, options, novelty=own, report=report),
         training=summary,
         period=Period.of(rows.prepared),
         options=options.diagnosis,
         device=options.device,
         mechanisms=mechanisms,
+        novelty=novelty,
         usual=_usual(rows, mechanisms, options.architecture.input_limit),
         report=rows.prepared.report,
     )
@@ -323,7 +335,13 @@ class _Trainer:
 
 
 def _calibrate(
-    network: ALoRaT, mechanisms: Mechanisms, rows: _Rows, options: FitOptions, report: Report
+    network: ALoRaT,
+    mechanisms: Mechanisms,
+    rows: _Rows,
+    options: FitOptions,
+    *,
+    novelty: NDArray[np.float64] | None,
+    report: Report,
 ) -> Calibration:
     """Measure what is normal for the trained network."""
     return calibrate(
@@ -341,4 +359,5 @@ def _calibrate(
         surprise=partial(surprise_at, mechanisms, rows.values)
         if options.scoring == "joint"
         else None,
+        novelty=novelty,
     )

@@ -25,6 +25,7 @@ from alora_ts.learning import TrainingSummary
 from alora_ts.model.plausible import refuse_bounds, refuse_misfit
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.scoring import Calibration
+from alora_ts.scoring.novelty import Novelty
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,6 +35,7 @@ __all__ = ["DiagnosisOptions", "FittedModel", "Period", "join_segments"]
 _MECHANISMS = "mechanisms."
 _DAY = 86_400.0
 _USUAL = "usual."
+_PREFIXES = (_MECHANISMS, _USUAL, "novelty.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,8 @@ class FittedModel:
     usual : Usual or None
         How each variable usually behaves, which explains incidents; None in a model saved before
         it was learned.
+    novelty : Novelty or None
+        Stretches of training that new ones are compared with; None where the score does not ask.
     report : PreparationReport or None
         What was done to the training rows; None in a model that was loaded.
     health : tuple of str
@@ -113,8 +117,20 @@ class FittedModel:
     device: str = "auto"
     mechanisms: Mechanisms | None = None
     usual: Usual | None = None
+    novelty: Novelty | None = None
     report: PreparationReport | None = None
     health: tuple[str, ...] = ()
+
+    @property
+    def _learned(self) -> tuple[tuple[str, Any], ...]:
+        """What is learned beside the network, with the prefix its arrays are saved under."""
+        return tuple(zip(_PREFIXES, (self.mechanisms, self.usual, self.novelty), strict=True))
+
+    @property
+    def reach(self) -> int:
+        """How many rows, its own included, a row's score looks at; what is followed apart."""
+        memory = max(self.calibration.rule.smoothing, self.options.localization_memory)
+        return max(self.window + memory - 1, 1 if self.novelty is None else self.novelty.reach)
 
     @property
     def window(self) -> int:
@@ -187,7 +203,7 @@ class FittedModel:
     def tensors(self) -> dict[str, Tensor]:
         """Every array to save: the network's, and under prefixes what explains incidents."""
         found = dict(self.network.state_dict())
-        for prefix, part in ((_MECHANISMS, self.mechanisms), (_USUAL, self.usual)):
+        for prefix, part in self._learned:
             if part is not None:
                 for field in dataclasses.fields(part):
                     found[prefix + field.name] = torch.from_numpy(getattr(part, field.name))
@@ -208,17 +224,15 @@ class FittedModel:
         preparation = Preparation.from_dict(saved["preparation"])
         variables = len(preparation.variables)
         calibration = Calibration.from_dict(saved["calibration"])
-        learned, usual = (
+        learned, usual, novelty = (
             {
                 name.removeprefix(prefix): tensor.numpy()
                 for name, tensor in tensors.items()
                 if name.startswith(prefix)
             }
-            for prefix in (_MECHANISMS, _USUAL)
+            for prefix in _PREFIXES
         )
-        own = {
-            name: one for name, one in tensors.items() if not name.startswith((_MECHANISMS, _USUAL))
-        }
+        own = {name: one for name, one in tensors.items() if not name.startswith(_PREFIXES)}
         refuse_misfit(own, variables=variables, window=window, architecture=architecture)
         refuse_bounds(
             smoothing=calibration.rule.smoothing,
@@ -230,6 +244,8 @@ class FittedModel:
         )
         if calibration.rule.scoring == "joint" and not learned:
             raise ValueError("its score needs mechanisms, and it has none")
+        if calibration.novelty is not None and not novelty:
+            raise ValueError("its score needs stretches of training, and it has none")
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in saved["training"].items()
@@ -244,6 +260,7 @@ class FittedModel:
             device=device,
             mechanisms=Mechanisms(**learned) if learned else None,
             usual=Usual(**usual).fitting(variables) if usual else None,
+            novelty=Novelty(**novelty).fitting(variables) if novelty else None,
             health=tuple(saved.get("health", ())),
         )
 

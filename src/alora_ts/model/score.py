@@ -61,7 +61,8 @@ def judge(
         rank[part.rows], warm_up[part.rows] = part.rank, part.warm_up
     surprise = surprise_of(model, values, warm_up)
     raw = calibration.rule.raw(total, rank, memory_segments(borders, warm_up), surprise)
-    drift = calibration.level().follow(raw, warm_up)
+    novelty = None if model.novelty is None else model.novelty.of(values, borders)
+    drift = calibration.level().follow(raw, warm_up, novelty)
     rows = prepared.rows
     score = (raw / (calibration.threshold.value * drift))[rows]
     begins = np.zeros(len(rows), dtype=bool)

@@ -25,6 +25,7 @@ from alora_ts.model.localize import localize_rows, needs_windows
 from alora_ts.model.surprise import row_surprise
 from alora_ts.scoring.drift import Level
 from alora_ts.scoring.following import Following
+from alora_ts.scoring.novelty import Recent
 
 __all__ = ["Stream", "StreamState"]
 
@@ -60,6 +61,8 @@ class StreamState:
     ----------
     window : ndarray of shape (T, d)
         The last rows, scaled.
+    past : ndarray of shape (r, d)
+        The last rows that a novelty looks at, scaled; none where the score asks for none.
     recent : ndarray of shape (s,)
         The last scores before smoothing.
     blames : ndarray of shape (m, d)
@@ -76,6 +79,7 @@ class StreamState:
     """
 
     window: NDArray[np.float32]
+    past: NDArray[np.float32]
     recent: NDArray[np.float64]
     blames: NDArray[np.float64]
     level: Following | Level
@@ -107,6 +111,7 @@ class Stream:
         self._ring = Ring(model.engine, window=model.window, variables=d)
         self._recent = np.zeros(model.calibration.rule.rows)
         self._blames = np.zeros((model.options.localization_memory, d))
+        self._past = None if model.novelty is None else Recent(model.novelty, d)
         self._level = model.calibration.level()
         self._alarms = Alarms()
         self._hold = RowHold(model.preparation.standardiser.center)
@@ -118,6 +123,7 @@ class Stream:
         """Everything the stream remembers, to be kept and resumed elsewhere; see there."""
         return StreamState(
             window=self._ring.rows.copy(),
+            past=np.zeros((0, 0), np.float32) if self._past is None else self._past.rows.copy(),
             recent=self._recent.copy(),
             blames=self._blames.copy(),
             level=copy.deepcopy(self._level),
@@ -150,7 +156,7 @@ class Stream:
         True
         """
         own = self.state()
-        for name in ("window", "recent", "blames"):
+        for name in ("window", "past", "recent", "blames"):
             given, wanted = getattr(state, name).shape, getattr(own, name).shape
             if given != wanted:
                 raise DataError(
@@ -158,6 +164,8 @@ class Stream:
                     f"{wanted}; resume it with the model it came from"
                 )
         self._ring.extend(state.window)
+        if self._past is not None:
+            self._past.rows[:] = state.past
         self._recent[:], self._blames[:] = state.recent, state.blames
         self._level = copy.deepcopy(state.level)
         self._alarms.active = state.alarming
@@ -235,13 +243,19 @@ class Stream:
             self._ring.push(taken.scaled)
         last = self._ring.look()
         rank = count_rank(last.attention, self._model.calibration.rank_level)
-        return self._read(taken, last.expected.numpy()[0], int(rank[0]), self._ring.rows)
+        new = 0.0
+        if self._past is not None:
+            new = self._past.push(taken.scaled, taken.full + self._model.window - 1)
+        return self._read(taken, last.expected.numpy()[0], int(rank[0]), self._ring.rows, new)
 
     def _read_together(self, taken: list[_Taken]) -> list[Reading]:
         """Readings of rows with full windows that follow one another."""
         model, new = self._model, np.stack([each.scaled for each in taken])
         values = np.concatenate([self._ring.rows[1:], new])
         plan = plan_windows(len(values), model.window)
+        novelty = np.zeros(len(taken))
+        if self._past is not None:
+            novelty = self._past.extend(new, taken[0].full + model.window - 1)
         readings = []
         for chunk in model.engine.chunks(
             values, plan, lambda _: None, rank_level=model.calibration.rank_level
@@ -251,7 +265,8 @@ class Stream:
                 range(len(taken))[chunk.windows], chunk.expected, chunk.rank, strict=True
             ):
                 window = values[at : at + model.window]
-                readings.append(self._read(taken[at], expected, int(rank), window))
+                one = self._read(taken[at], expected, int(rank), window, float(novelty[at]))
+                readings.append(one)
         self._ring.extend(new)
         return readings
 
@@ -264,15 +279,15 @@ class Stream:
         timestamp = self._rows - 1 if time is None else time
         return _Taken(scaled, self._seen - self._model.window + 1, self._seen == 1, timestamp)
 
-    def follow_from(self, raw_scores: Iterable[float]) -> None:
-        """Set the followed level to what it was after rows with these raw scores.
+    def follow_from(self, said: Iterable[tuple[float, float]]) -> None:
+        """Set the followed level to what it was after rows with these raw scores and novelties.
 
-        For programs that rebuild a stream after a restart: the last
-        ``calibration.memory`` raw scores (warm-up rows left out), oldest first, are enough.
+        For programs that rebuild a stream after a restart: those of the last
+        ``calibration.memory`` rows (warm-up rows left out), oldest first, are enough.
         """
         self._level.restart()
-        for raw in raw_scores:
-            self._level.step(raw)
+        for raw, novelty in said:
+            self._level.step(raw, novelty=novelty)
 
     def _read(
         self,
@@ -280,6 +295,7 @@ class Stream:
         expected: NDArray[np.float32],
         rank: int,
         window: NDArray[np.float32],
+        novelty: float,
     ) -> Reading:
         model, rule = self._model, self._model.calibration.rule
         residual = (taken.scaled - expected)[None]
@@ -292,7 +308,7 @@ class Stream:
         remembered = _remember(self._blames, rule.blame(residual)[0], taken.full)
         # The window moves on before anybody asks.
         kept = window.copy() if needs_windows(model.options.localization) else None
-        drift = self._level.step(raw, early)
+        drift = self._level.step(raw, early, novelty)
         score = raw / (model.calibration.threshold.value * drift)
         return Reading(
             timestamp=taken.timestamp,
@@ -308,6 +324,7 @@ class Stream:
             locate=partial(_locate, model, remembered, kept),
             returns=model.return_period(raw / drift),
             shift=self._level.last_shift,
+            novelty=novelty,
         )
 
     def _tick(self, stamp: np.datetime64 | float | None) -> None:

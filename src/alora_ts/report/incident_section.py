@@ -11,6 +11,7 @@ from alora_ts.report.chart import Band, Line, chart
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.sampling import sample_rows
 from alora_ts.report.scales import Scale
+from alora_ts.report.spread import spread_drawing
 from alora_ts.report.story import Story, sentence
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def incident_section(diagnosis: Diagnosis, story: Story, clock: Clock) -> str:
         f'<span class="when">{clock.at(incident.start)} to {clock.at(last)} ({span})</span>'
         f'<span class="grade {incident.severity}">{incident.severity}</span>'
         f'</header><p class="story">It {told}.</p>{_facts(diagnosis, story)}'
+        f"{_spread(diagnosis, story, clock)}"
         '<div class="pair"><div class="blame"><h3>Culprits</h3>'
         f"{_culprits(story, clock)}{_KEY}</div>"
         f'<div class="signals">{_signals(diagnosis, story, clock)}</div></div></section>'
@@ -61,6 +63,22 @@ def _facts(diagnosis: Diagnosis, story: Story) -> str:
         f"{escape(fact.note)}</p>"
         for fact in diagnosis.facts(story.incident)
     )
+
+
+def _spread(diagnosis: Diagnosis, story: Story, clock: Clock) -> str:
+    structure, incident = diagnosis.structure, story.incident
+    ways = structure.ways(incident, diagnosis.variables)
+    if not ways:
+        return ""
+    rows = {one.variable: one.row for one in story.reached}
+    reached = structure.first_reached(incident, diagnosis.variables)
+    start = min(rows.values(), default=incident.start)
+    moments = {
+        name: "first" if rows[by] == start else f"{clock.between(start, rows[by])} later"
+        for name, by in reached.items()
+        if by in rows
+    }
+    return spread_drawing(ways, moments, order=list(reached))
 
 
 def _culprits(story: Story, clock: Clock) -> str:

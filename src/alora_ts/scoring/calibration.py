@@ -17,11 +17,12 @@ from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.following import STORM, Following
 from alora_ts.scoring.level import AlarmOptions, choose_level
+from alora_ts.scoring.novelty import WEIGHT
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold
 
-__all__ = ["Calibration", "CalibrationOptions", "calibrate"]
+__all__ = ["Calibration", "CalibrationOptions", "calibrate", "switch_weights"]
 
 _SPREAD_ROWS = 6000
 """Rows looked at of those training used, spread over all of them."""
@@ -84,6 +85,8 @@ class Calibration:
         Rows over which their level is followed; 0 keeps the threshold where it is.
     gap : int
         Alarms with at most so many quiet rows between them are one incident.
+    novelty : tuple of float or None
+        Quantiles of the novelty of those rows; None where the score does not ask for it.
     """
 
     rank_level: float
@@ -94,6 +97,7 @@ class Calibration:
     normal: tuple[float, ...] = (0.0,)
     drift_memory: int = 0
     gap: int = 10
+    novelty: tuple[float, ...] | None = None
 
     def level(self) -> Level | Following:
         """A fresh follower of the scores' level."""
@@ -105,6 +109,7 @@ class Calibration:
             level=self.threshold.value,
             each=self.threshold.each,
             gap=self.gap,
+            novelty=self.novelty,
         )
 
     @property
@@ -146,6 +151,7 @@ class Calibration:
             normal=tuple(saved.get("normal", (0.0,))),
             drift_memory=saved.get("drift_memory", 0),
             gap=saved.get("gap", 10),
+            novelty=None if saved.get("novelty") is None else tuple(saved["novelty"]),
         )
 
 
@@ -163,6 +169,7 @@ def calibrate(
     rows_per_day: float | None,
     report: Report,
     surprise: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
+    novelty: NDArray[np.float64] | None = None,
 ) -> Calibration:
     """Measure normal behaviour on training rows from everywhere and on held-back rows.
 
@@ -188,6 +195,8 @@ def calibrate(
         Receives the progress.
     surprise : callable or None
         For a joint score: how much each variable surprises at some rows, (n, d).
+    novelty : ndarray of shape (N,) or None
+        For a joint score: how new each row is to the others.
 
     Returns
     -------
@@ -219,7 +228,7 @@ def calibrate(
         scale=_normal_squares(residual),
         cap=options.cap,
         smoothing=options.smoothing,
-        weight=_switch_weights(values),
+        weight=switch_weights(values),
         surprise_scale=None if surprising is None else _normal_squares(surprising),
     )
     new = held_back[plan.ends]
@@ -237,6 +246,9 @@ def calibrate(
         blocks,
         None if surprising is None else rule.surprise(surprising[new]),
     )
+    new_to = None if novelty is None else novelty[ends]
+    if new_to is not None:
+        raw = raw * np.exp(WEIGHT * new_to)
     return Calibration(
         rank_level,
         rule,
@@ -246,6 +258,7 @@ def calibrate(
         normal=summarise(raw),
         drift_memory=alarms.drift_memory,
         gap=gap,
+        novelty=None if new_to is None else summarise(new_to),
     )
 
 
@@ -268,7 +281,7 @@ def _normal_squares(residual: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(squares, _LEAST_SQUARE)
 
 
-def _switch_weights(values: NDArray[np.float32]) -> NDArray[np.float64]:
+def switch_weights(values: NDArray[np.float32]) -> NDArray[np.float64]:
     """What each variable counts: 1, less for switches where they outnumber the measurements.
 
     A switch has at most two values in the training data: a command, a flag, an alarm that was

@@ -10,16 +10,15 @@ lifts half of all rows further is not drift. It never falls below its calibrated
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.scoring.median import RunningMedian
+
 __all__ = ["Level", "summarise"]
 
-_QUANTILE = 0.5
 _SUMMARY = 101
 _TINY = 1e-12
 _MOST = 10.0
@@ -58,7 +57,6 @@ class Level:
     def __init__(self, normal: Sequence[float], *, memory: int) -> None:
         self._normal = normal
         self._memory = memory
-        self._at = int(_QUANTILE * memory)
         self.restart()
 
     def restart(self) -> None:
@@ -66,24 +64,18 @@ class Level:
         # Nothing is ever taken off: this one multiplies.
         self.last_shift = 0.0
         self.shifts = np.empty(0)
-        spread = np.linspace(0, 1, self._memory + 2)[1:-1]
-        known = np.linspace(0, 1, len(self._normal))
-        filled = np.interp(spread, known, self._normal)
-        self._sorted: list[float] = filled.tolist()
-        # The rows that stand for the past leave in an order that keeps their distribution.
-        order = np.random.default_rng(0).permutation(self._memory)
-        self._recent = deque(filled[order].tolist())
-        self._usual = max(self._sorted[self._at], _TINY) if self._memory else 1.0
+        self._scores = RunningMedian(self._normal, memory=self._memory, before=self._memory)
+        self._usual = max(self._scores.now, _TINY)
 
     @property
     def factor(self) -> float:
         """The factor by which the threshold is raised: from 1 to 10."""
         if self._memory == 0:
             return 1.0
-        return min(max(1.0, self._sorted[self._at] / self._usual), _MOST)
+        return min(max(1.0, self._scores.now / self._usual), _MOST)
 
-    def step(self, raw: float, early: bool = False) -> float:
-        """:attr:`factor` before a row, and take the row in."""
+    def step(self, raw: float, early: bool = False, novelty: float = 0.0) -> float:  # noqa: ARG002
+        """:attr:`factor` before a row, and take the row in; models as old have no novelty."""
         factor = self.factor
         if not early:
             self.push(raw)
@@ -91,15 +83,13 @@ class Level:
 
     def push(self, score: float) -> None:
         """Take one more row's raw score in and let the oldest go."""
-        if self._memory == 0:
-            return
-        oldest = self._recent.popleft()
-        del self._sorted[bisect_left(self._sorted, oldest)]
-        insort(self._sorted, score)
-        self._recent.append(score)
+        self._scores.push(score)
 
     def follow(
-        self, scores: NDArray[np.floating], warm_up: NDArray[np.bool_]
+        self,
+        scores: NDArray[np.floating],
+        warm_up: NDArray[np.bool_],
+        novelty: NDArray[np.floating] | None = None,  # noqa: ARG002
     ) -> NDArray[np.float64]:
         """The factor of each row, as it was before the row came, (N,).
 

@@ -1,12 +1,15 @@
 """Follows what is usual now, so that a system in use keeps the false incidents asked for.
 
-A system in use is rarely quite the system of the training rows. Two things are followed, both
-from rows gone by only, and both within bounds:
+A system in use is rarely quite the system of the training rows. Three things are followed,
+from rows gone by only and within bounds:
 
 * **A lasting shift.** A variable that sits elsewhere since a release or a season adds a constant
   to a sum of squared errors. What the median of the last rows lies above the normal median is
   taken off every score: an incident must fill half of those rows before it counts as usual.
   Nothing is taken off where the median is normal or lower.
+* **What is new.** The novelty of a row (:mod:`alora_ts.scoring.novelty`) raises its score or
+  lowers it. It is followed in the same way, for itself: what its median lies above the normal one
+  is taken off first.
 * **A storm.** Where a budget allows one incident in B rows, a new one has to be worse than the
   fifth worst of the last 5 B rows (clusters of rows above the level; up to ten times the level).
   In normal times there are hardly ever five; in a storm only what stands out alarms.
@@ -16,12 +19,15 @@ Old models follow the median by a factor instead (:mod:`alora_ts.scoring.drift`)
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+import math
 from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from alora_ts.scoring.median import RunningMedian
+from alora_ts.scoring.novelty import WEIGHT
 
 __all__ = ["STORM", "Following"]
 
@@ -50,6 +56,8 @@ class Following:
         Rows from one false incident to the next that are allowed; None knows no storms.
     gap : int
         Rows above the level with at most so many others between them are one cluster.
+    novelty : sequence of float or None
+        Evenly spaced quantiles of the novelty of normal rows; None where rows have none.
 
     Attributes
     ----------
@@ -67,9 +75,17 @@ class Following:
     """
 
     def __init__(
-        self, normal: Sequence[float], *, memory: int, level: float, each: float | None, gap: int
+        self,
+        normal: Sequence[float],
+        *,
+        memory: int,
+        level: float,
+        each: float | None,
+        gap: int,
+        novelty: Sequence[float] | None = None,
     ) -> None:
         self._normal = normal
+        self._new = novelty
         self._memory = memory
         self._level = level
         self._span = None if each is None else STORM * each
@@ -78,13 +94,8 @@ class Following:
 
     def restart(self) -> None:
         """Forget the rows seen."""
-        before = min(_BEFORE, self._memory)
-        known = np.linspace(0, 1, len(self._normal))
-        filled = np.interp(np.linspace(0, 1, before + 2)[1:-1], known, self._normal)
-        self._sorted: list[float] = filled.tolist()
-        # The rows that stand for the past leave in an order that keeps their distribution.
-        self._recent = deque(filled[np.random.default_rng(0).permutation(before)].tolist())
-        self._usual = float(np.interp(0.5, known, self._normal))
+        self._scores = RunningMedian(self._normal, memory=self._memory, before=_BEFORE)
+        self._novelties = RunningMedian(self._new or (0.0,), memory=self._memory, before=_BEFORE)
         self._rows = 0
         self._last = -(10**12)
         self._peak = 0.0
@@ -96,33 +107,40 @@ class Following:
     @property
     def shift(self) -> float:
         """What is taken off a raw score now: from 0 to ten times the level."""
-        if not self._memory:
-            return 0.0
-        median = self._sorted[len(self._sorted) // 2]
-        return min(max(median - self._usual, 0.0), _MOST * self._level)
+        lasting = self._scores.now - self._scores.usual
+        return min(max(lasting, 0.0), _MOST * self._level)
 
-    def step(self, raw: float, early: bool = False) -> float:
+    def step(self, raw: float, early: bool = False, novelty: float = 0.0) -> float:
         """By how much a row's score stands below raw / level, and take the row in.
 
         Warm-up rows (``early``) are judged like the others and remembered by no one.
         """
+        seen = raw
+        if self._new is not None:
+            lasting = max(self._novelties.now - self._novelties.usual, 0.0)
+            seen *= math.exp(WEIGHT * (novelty - lasting))
         shift = self.shift
         self.last_shift = shift / self._level
-        own = max(raw - shift, _LEAST_PART * raw)
+        own = max(seen - shift, _LEAST_PART * seen)
         if not early:
             self._storm_of(own / self._level)
-            self._remember(raw)
+            self._scores.push(seen)
+            self._novelties.push(novelty)
         return self._storm * (raw / own if own > _TINY else 1.0)
 
     def follow(
-        self, scores: NDArray[np.floating], warm_up: NDArray[np.bool_]
+        self,
+        scores: NDArray[np.floating],
+        warm_up: NDArray[np.bool_],
+        novelty: NDArray[np.floating] | None = None,
     ) -> NDArray[np.float64]:
         """:meth:`step` of each row, (N,)."""
         parts = np.empty(len(scores))
         self.shifts = np.empty(len(scores))
-        rows = zip(scores.tolist(), warm_up.tolist(), strict=True)
-        for at, (raw, early) in enumerate(rows):
-            parts[at] = self.step(raw, early)
+        new = np.zeros(len(scores)) if novelty is None else novelty
+        rows = zip(scores.tolist(), warm_up.tolist(), new.tolist(), strict=True)
+        for at, (raw, early, one) in enumerate(rows):
+            parts[at] = self.step(raw, early, one)
             self.shifts[at] = self.last_shift
         return parts
 
@@ -143,12 +161,3 @@ class Following:
         else:
             self._peak = max(self._peak, score)
         self._last = at
-
-    def _remember(self, raw: float) -> None:
-        if not self._memory:
-            return
-        if len(self._sorted) >= self._memory:
-            oldest = self._recent.popleft()
-            del self._sorted[bisect_left(self._sorted, oldest)]
-        insort(self._sorted, raw)
-        self._recent.append(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -14,8 +14,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.check import check_certificate
 from alora_ts.serve.http.app import create_app
 from alora_ts.serve.http.connection import make_protocol, most_connections
+from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.workers.process import Workers, refuse_sqlite
@@ -38,7 +40,12 @@ def refuse_open_door(service: Service) -> None:
 
 
 def run_service(
-    settings: Settings, *, read: Callable[[], Settings] | None = None, file: Path | None = None
+    settings: Settings,
+    *,
+    read: Callable[[], Settings] | None = None,
+    file: Path | None = None,
+    feeds: Sequence[Connector] = (),
+    ready: Callable[[str], None] = lambda url: _log.info("listening on %s", url),
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests in progress are finished, then the store is closed.
 
@@ -49,22 +56,28 @@ def run_service(
         Reads the settings again: at SIGHUP, and when the file has changed.
     file : Path, optional
         The file to watch.
+    feeds : sequence of Connector
+        Ways in for rows beside those of the settings.
+    ready : callable
+        Called with each address once it is listened on.
     """
+    check_certificate(settings)
     if settings.workers != 1:
         refuse_sqlite(settings)
-    service = Service(settings, scores=settings.workers == 1)
+    service = Service(settings, feeds=feeds, scores=settings.workers == 1)
     try:
         refuse_open_door(service)
     except AloraError:
         service.close()
         raise
     app = create_app(service)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     inner = app.router.lifespan_context
 
     @asynccontextmanager
     async def life(application: FastAPI) -> AsyncIterator[None]:
         async with inner(application):
-            watch = asyncio.create_task(_watch(service, read, file)) if read else None
+            watch = asyncio.create_task(_watch(service, config, read, file)) if read else None
             try:
                 yield
             finally:
@@ -79,13 +92,17 @@ def run_service(
         host=settings.host,
         port=settings.port,
         http=make_protocol(connections=most_connections(settings.connections)),
-        log_level="warning",
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        forwarded_allow_ips=list(settings.proxies),
+        # As all else is logged, not in a form of its own.
+        log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=5,
         timeout_keep_alive=30,
     )
-    server = _Server(config, service)
+    server = _Server(config, service, ready)
     # The server raises the signal again once it has ended in order; being asked to stop is no
     # failure, so that second one means nothing.
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
@@ -106,9 +123,12 @@ def _ignore(number: int, frame: FrameType | None) -> None:
 class _Server(uvicorn.Server):
     """Says where it listens, and ends the live updates before it waits for requests to end."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, ready: Callable[[str], None]
+    ) -> None:
         super().__init__(config)
         self._service = service
+        self._ready = ready
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         await super().startup(sockets)  # type: ignore[arg-type]
@@ -116,21 +136,27 @@ class _Server(uvicorn.Server):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
-                _log.info("listening on http://%s:%d", shown, port)
+                scheme = "https" if self.config.is_ssl else "http"
+                below = self._service.settings.root_path
+                self._ready(f"{scheme}://{shown}:{port}{below}")
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         self._service.stop_streams()
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
 
-async def _watch(service: Service, read: Callable[[], Settings], file: Path | None) -> None:
-    """Apply new settings; keep the old ones where the new are invalid."""
+async def _watch(
+    service: Service, config: uvicorn.Config, read: Callable[[], Settings], file: Path | None
+) -> None:
+    """Apply new settings and a renewed certificate; keep the old ones where these are invalid."""
     asked = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
-    stamp = _stamp(file)
+    stamp, certified = _stamp(file), _stamp(service.settings.tls_cert)
     while True:
         with suppress(TimeoutError):
             await asyncio.wait_for(asked.wait(), _LOOK)
+        if certified != (certified := _stamp(service.settings.tls_cert)) or asked.is_set():
+            _renew(service.settings, config)
         if not asked.is_set() and _stamp(file) == stamp:
             continue
         asked.clear()
@@ -140,6 +166,19 @@ async def _watch(service: Service, read: Callable[[], Settings], file: Path | No
         except AloraError as error:
             service.settings_error = str(error)
             _log.error("kept the previous settings: %s", error)
+
+
+def _renew(settings: Settings, config: uvicorn.Config) -> None:
+    """Let connections from now on see the certificate that is in the file now."""
+    if settings.tls_cert is None or config.ssl is None:
+        return
+    try:
+        config.ssl.load_cert_chain(settings.tls_cert, settings.tls_key)
+    except OSError as error:
+        # Both files are replaced, one after the other; the next look may find a pair.
+        _log.warning("kept the previous certificate: %s", error)
+    else:
+        _log.info("took up the certificate %s", settings.tls_cert)
 
 
 def _stamp(file: Path | None) -> tuple[int, int] | None:

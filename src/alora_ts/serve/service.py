@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -24,7 +24,7 @@ from alora_ts.serve.operate.collector import ServiceCollector
 from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.rows.ingest import Ingest
-from alora_ts.serve.rows.interface import Receipt, Row
+from alora_ts.serve.rows.interface import Connector, Receipt, Row
 from alora_ts.serve.rows.values import RowError
 from alora_ts.serve.scoring.scorer import Scored, Scorer
 from alora_ts.serve.scoring.source import Source, Sources
@@ -40,6 +40,20 @@ from alora_ts.serve.workers.share import Alone, Member, Share
 __all__ = ["Service"]
 
 _LIVE = 0.25
+_FIXED = (
+    "host",
+    "port",
+    "tls_cert",
+    "tls_key",
+    "root_path",
+    "proxies",
+    "log_format",
+    "folder",
+    "store",
+    "workers",
+    "threads",
+    "connections",
+)
 
 
 class Service:
@@ -52,6 +66,8 @@ class Service:
         Whether it answers requests; a worker does not, and makes no sources of its own.
     scores : bool
         Whether it scores, runs connectors and notifies; other processes must where it does not.
+    feeds : sequence of Connector
+        Ways in for rows beside those of the settings.
 
     Attributes
     ----------
@@ -59,8 +75,17 @@ class Service:
         The current ones; a reload replaces them.
     """
 
-    def __init__(self, settings: Settings, *, web: bool = True, scores: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        feeds: Sequence[Connector] = (),
+        web: bool = True,
+        scores: bool = True,
+    ) -> None:
         self.settings = settings
+        self.feeds = feeds
+        self.web, self.scores = web, scores
         self.started = now_micros()
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.store = Store(settings.address)
@@ -84,7 +109,6 @@ class Service:
             self.store,
             self.models,
             self.sources,
-            feedback_limit=lambda: self.settings.feedback_limit,
             changed=self._changed,
         )
         self.ingest = Ingest(
@@ -103,12 +127,14 @@ class Service:
                 self.registry.load()
                 for name, path in settings.models.items() if web else ():
                     self.registry.import_file(name, path)
+                self.registry.collect_once(settings.collect if web else ())
         except BaseException:
             self.close()
             raise
         for source in self.sources.all():
-            self.metrics.threshold.labels(source.name).set(source.threshold)
-            self.wake(source)
+            if not source.collecting:
+                self.metrics.threshold.labels(source.name).set(source.threshold)
+                self.wake(source)
 
     @property
     def folder(self) -> Path:
@@ -118,6 +144,14 @@ class Service:
     def variables(self, source: str) -> Sequence[str]:
         """Name the variables of a source's active model."""
         return self.sources.get(source).wanted
+
+    async def learn(self, source: str, names: Iterable[str]) -> None:
+        """Let a source without a model have these variables."""
+        await self.ingest.learn(self.sources.get(source), names)
+
+    def collecting(self, source: str) -> bool:
+        """Whether a source has no model yet, so that any variable is welcome."""
+        return self.sources.get(source).collecting
 
     async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
         """Store rows; they are durable when this returns."""
@@ -162,15 +196,12 @@ class Service:
             When they cannot be used; the old ones stay.
         """
         old = self.settings
-        fixed = [
-            name
-            for name in ("host", "port", "folder", "store", "workers", "threads", "connections")
-            if getattr(settings, name) != getattr(old, name)
-        ]
+        fixed = [name for name in _FIXED if getattr(settings, name) != getattr(old, name)]
         if fixed:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
         for name, path in settings.models.items():
             await asyncio.to_thread(self.registry.import_file, name, path)
+        await asyncio.to_thread(self.registry.collect_once, settings.collect)
         self.settings = settings
         shared = ("connect", "notify", "recalibrate_every")
         if any(getattr(settings, name) != getattr(old, name) for name in shared):
@@ -184,7 +215,8 @@ class Service:
             self.tasks = fresh
             fresh.start()
         for source in self.sources.all():
-            await asyncio.to_thread(self.registry.refresh_threshold, source)
+            if not source.collecting:
+                await asyncio.to_thread(self.registry.refresh_threshold, source)
         self.settings_error = None
 
     def stop_streams(self) -> None:
@@ -234,9 +266,10 @@ class Service:
         return self.tasks.channels
 
     def _changed(self, source: Source) -> None:
-        self.metrics.threshold.labels(source.name).set(source.threshold)
         self.hooks.tell("changed", source=source.name)
-        self.wake(source)
+        if not source.collecting:
+            self.metrics.threshold.labels(source.name).set(source.threshold)
+            self.wake(source)
 
     def _arrived(self, source: Source) -> None:
         self.wake(source)
@@ -245,6 +278,8 @@ class Service:
 
     def _step(self, source: Source) -> bool:
         lease = self.share.lease("source", source.name)
+        if source.collecting:
+            return False
         if not self.share.holds("source", source.name):
             self.forget([source.name])
             return False
@@ -293,7 +328,8 @@ class Service:
             for what in change.names:
                 if what == "opened":
                     self.metrics.opened(name, "anomaly")
-                self.bus.publish(News("incident", name, {"change": what, **shown}))
+                said = "judged" if what == "updated" and change.flipped else what
+                self.bus.publish(News("incident", name, {"change": said, **shown}))
         self.hooks.tell("reading", source=name)
         if self.bus.listeners:
             columns = [source.variables.index(variable) for variable in reading.variables]

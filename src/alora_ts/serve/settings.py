@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    field_validator,
+    model_validator,
+)
 
 from alora_ts.serve.connect import ConnectSettings
+from alora_ts.serve.http.below import check_root_path
 from alora_ts.serve.notify import NotifySettings
+from alora_ts.serve.operate.logs import LogFormat
 from alora_ts.serve.operate.retention import KeepSettings
 from alora_ts.serve.scoring.source import check_source_name
 
@@ -26,12 +36,23 @@ class Settings(BaseModel):
     ----------
     host, port
         Where to listen. Anything but loopback needs tokens.
+    tls_cert, tls_key
+        A certificate (with those between it and its authority) and its key, in PEM: browsers then
+        reach the service by https. A renewed file is taken up by itself.
+    root_path
+        Below which path of a site a proxy shows the service, such as ``/alora``.
+    proxies
+        Addresses of proxies whose word on a client's address is taken.
+    log_format, access_log
+        Lines for people or JSON, and whether every request is one.
     folder
         Where the embedded store and the connectors keep their files.
     store
         A path or ``postgresql://…``; by default ``store.db`` in the folder.
     models
         Source names with the model files they begin with.
+    collect
+        Sources that are to store rows before they have a model.
     hosts
         Names under which browsers may reach the service, besides loopback.
     late_limit
@@ -61,10 +82,10 @@ class Settings(BaseModel):
         Cells of a table that is judged in one call.
     rate_limit
         Requests a second from one client; twice as many at once.
-    feedback_limit
-        How many times the model's alarm level people's verdicts can raise it at most.
     recalibrate_every
         Hours between recalibrations of every source's alarm level; 0 for never.
+    recalibrate_limit
+        How many times the model's own level a recalibrated one lies above or below it at most.
     recalibrate_rows, drift_rows
         How many of the newest rows they look at.
     runbooks
@@ -79,9 +100,16 @@ class Settings(BaseModel):
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    root_path: Annotated[str, AfterValidator(check_root_path)] = ""
+    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    log_format: LogFormat = "text"
+    access_log: bool = False
     folder: Path = Path("alora-data")
     store: str | None = None
     models: dict[str, Path] = Field(default_factory=dict)
+    collect: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     late_limit: _Seconds = 3600.0
     future_limit: _Seconds = 10.0
@@ -95,8 +123,8 @@ class Settings(BaseModel):
     upload_limit: _Bytes = 512 * 2**20
     detect_cells: Annotated[int, Field(ge=1000, le=10**10)] = 10_000_000
     rate_limit: Annotated[float, Field(gt=0, le=1e6)] = 500.0
-    feedback_limit: Annotated[float, Field(ge=1, le=100)] = 3.0
     recalibrate_every: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    recalibrate_limit: Annotated[float, Field(ge=1, le=100)] = 3.0
     recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
     drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
     runbooks: dict[str, HttpUrl] = Field(default_factory=dict)
@@ -110,6 +138,17 @@ class Settings(BaseModel):
         for name in models:
             check_source_name(name)
         return models
+
+    @field_validator("collect")
+    @classmethod
+    def _collecting(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(check_source_name(name) for name in names)
+
+    @model_validator(mode="after")
+    def _whole_pair(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("TLS needs both `tls_cert` and `tls_key`")
+        return self
 
     @property
     def address(self) -> str:

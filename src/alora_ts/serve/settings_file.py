@@ -17,6 +17,7 @@ from alora_ts.toml_lines import line_of
 __all__ = ["PREFIX", "SettingsError", "read_settings"]
 
 PREFIX = "ALORA_TS_SERVE_"
+_LISTS = ("hosts", "proxies", "collect")
 _SECTIONS = ("runbooks", "keep", "connect", "notify")
 
 
@@ -62,11 +63,11 @@ def read_settings(
                     f"{nearest(key, _simple())}"
                 )
             spoken[key] = value
-    hosts = {"hosts": tuple(spoken["hosts"].split(","))} if "hosts" in spoken else {}
+    lists = {name: tuple(spoken[name].split(",")) for name in _LISTS if name in spoken}
     given = dict(flags or {})
     flagged = given.pop("models", {})
     models = {**content.get("models", {}), **flagged}
-    together = {**content, **spoken, **hosts, **given, "models": models}
+    together = {**content, **spoken, **lists, **given, "models": models}
     try:
         settings = Settings.model_validate(together)
     except ValidationError as error:
@@ -78,7 +79,7 @@ def read_settings(
     elsewhere = {*spoken, *given}
     changes: dict[str, Any] = {
         name: _placed(getattr(settings, name), base)
-        for name in ("folder", "connect", "notify")
+        for name in ("folder", "tls_cert", "tls_key", "connect", "notify")
         if name in content and name not in elsewhere
     }
     changes["models"] = {

@@ -30,7 +30,7 @@ samples = st.builds(
     Sample,
     signal=st.sampled_from(["a", "b", "c", "other"]),
     time=st.integers(-30, 150),
-    value=st.integers(0, 9).map(float),
+    value=st.none() | st.integers(0, 9).map(float),
 )
 # What happens after a pause: a sample arrives, or rows are asked for.
 events = st.lists(st.tuples(st.integers(0, 9), st.none() | samples), max_size=60)

@@ -15,11 +15,11 @@ from alora_ts.serve.assemble import Journal, Sample, SilenceWatch
 def test_samples_survive_until_their_row_is_stored(tmp_path: Path) -> None:
     path = tmp_path / "inside" / "line.journal"
     first = Journal(path)
-    first.keep([(10, Sample("a", 11, 1.0)), (10, Sample("b", 9, 2.0)), (20, Sample("a", 20, 3.0))])
+    first.keep([(10, Sample("a", 11, 1.0)), (10, Sample("b", 9, None)), (20, Sample("a", 20, 3.0))])
     first.keep([(10, Sample("a", 11, 99.0))])
     # No close: a killed process does not close either.
     second = Journal(path)
-    assert second.load() == [Sample("b", 9, 2.0), Sample("a", 11, 1.0), Sample("a", 20, 3.0)]
+    assert second.load() == [Sample("b", 9, None), Sample("a", 11, 1.0), Sample("a", 20, 3.0)]
     second.drop([10])
     assert second.load() == [Sample("a", 20, 3.0)]
     first.close()

@@ -152,7 +152,13 @@ def test_a_verdict_and_its_undoing(watched, plant_service):
     page = watched.page
     page.goto(f"{plant_service.url}/#/incidents")
     page.click(".incident-list a:has(.grade.high)")
+    # What it would do is shown before it is done; nothing happens until it is confirmed.
+    page.click("button:has-text('Normal operation')")
+    page.wait_for_selector(".ahead:has-text('would not have alarmed')")
+    page.select_option("#days", "7")
+    page.click("text=Cancel")
     page.click("text=A real problem")
+    page.click("text=Protect this pattern")
     page.wait_for_selector("text=You said: this was a real problem.")
     key = page.evaluate("location.hash.split('/')[2]")
     with plant_service.client() as client:
@@ -161,6 +167,14 @@ def test_a_verdict_and_its_undoing(watched, plant_service):
         page.click("text=Undo")
         page.wait_for_selector("text=What was it?")
         assert client.get(f"/incidents/{key}").json()["verdict"] is None
+        page.click("button:has-text('Normal operation')")
+        page.click("text=Silence this pattern")
+        page.wait_for_selector("text=are silenced until")
+        assert client.get(f"/incidents/{key}").json()["standing"]["silenced_until"]
+        page.click("nav >> text=Incidents")
+        page.click("[aria-label='Patterns that people judged'] button")
+        page.wait_for_selector("[aria-label^=Patterns]", state="detached")
+        assert client.get("/patterns").json() == []
     assert watched.complaints == []
 
 

@@ -111,6 +111,22 @@ def test_numbers_have_three_figures(page):
     assert run(page, "numbers.js", "return x.map(m.number);", given) == said
 
 
+def test_each_signal_is_reached_by_its_strongest_tie(page):
+    body = """
+    const nodes = ["a", "b", "c"].map((variable) => ({variable, role: variable === "a" ? "origin" : "affected"}));
+    const tie = (from, to, weight) => ({from, to, weight});
+    return m.strongest({nodes, edges: [tie("a", "b", 1), tie("a", "c", 1), tie("b", "c", -2), tie("c", "a", 9)]})
+      .map(({from, to}) => from + to);
+    """  # noqa: E501
+    assert run(page, "drawings/flow.js", body) == ["ab", "bc"]
+
+
+def test_the_longest_time_without_a_fault_is_suggested(page):
+    body = "return m.longest(0, 100, [[60, 70], [10, 20], [15, 30]]);"
+    assert run(page, "pages/training.js", body) == [31, 60]
+    assert run(page, "pages/training.js", "return m.longest(0, 9, []);") == [0, 9]
+
+
 @pytest.mark.parametrize(
     ("move", "low", "high"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from alora_ts.errors import AloraError
@@ -27,6 +27,12 @@ class MemoryHost:
         if source != "plant":
             raise AloraError(f"unknown source {source!r}")
         return self.names
+
+    def collecting(self, _: str) -> bool:
+        return False
+
+    async def learn(self, source: str, names: Iterable[str]) -> None:
+        pass
 
     async def accept(self, source: str, rows: Sequence[Row]) -> Receipt:
         assert source == "plant"

@@ -43,7 +43,8 @@ def test_settings_of_the_pages_load(page: str, code: str) -> None:
     connectors = build_connectors(ConnectSettings.model_validate(given.get("connect", {})))
     channels = NotifySettings.model_validate(given.get("notify", {})).channels()
     assert connectors or channels
-    assert {connector.status().source for connector in connectors} <= set(settings.models)
+    named = set().union(*(one.sources() for one in settings.connect.sections()))
+    assert named <= set(settings.models)
 
 
 def test_every_way_in_and_out_has_a_page() -> None:

@@ -1,4 +1,4 @@
-"""The small version of benchmarks/serve_nothing_lost.py, and the numbers of serve_load.py."""
+"""Small versions of serve_nothing_lost.py and serve_kafka.py, and the numbers of serve_load.py."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import serve_kafka
 from benchmarks.serve_load import growth, quantiles
 from benchmarks.serve_nothing_lost import prove, table
 from benchmarks.serve_programs import find_program
@@ -20,6 +21,12 @@ def test_nothing_is_lost_or_repeated(tmp_path: Path) -> None:
     proof = prove(tmp_path, rows=1500, kills=1, restarts=1)
     assert all(outcome.holds for outcome in proof.outcomes), table(proof)
     assert proof.refused == ()
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_or_repeated_through_kafka(tmp_path: Path) -> None:
+    proof = serve_kafka.prove(tmp_path, rows=1500, sources=3, kills=1)
+    assert proof.holds, serve_kafka.table(proof)
 
 
 def test_quantiles_of_a_histogram_are_those_of_the_values_within_a_bucket() -> None:

@@ -17,6 +17,13 @@ from alora_ts.serve.operate.secrets import read_secret
 MQTT = {"name": "line", "source": "plant", "host": "broker", "assemble": {"step": 1}}
 TOPIC = {"topic": "plant/{variable}"}
 PROMETHEUS = {"name": "p", "source": "plant", "url": "http://h:9090", "queries": {"a": "up"}}
+KAFKA = {
+    "name": "k",
+    "source": "{key}",
+    "brokers": "h:9092",
+    "topics": [{"topic": "t", "payload": "row"}],
+}
+RECEIVER = {"name": "r", "source": "plant", "assemble": {"step": 1}}
 
 
 @pytest.mark.parametrize(
@@ -40,6 +47,9 @@ PROMETHEUS = {"name": "p", "source": "plant", "url": "http://h:9090", "queries":
         ({"prometheus": [PROMETHEUS, PROMETHEUS]}, "several connectors are named p"),
         ({"stdin": [{"source": "a", "name": "x"}, {"source": "b"}]}, "at most 1"),
         ({"stdin": [{"source": "a", "sauce": "b"}]}, "sauce"),
+        ({"influx": [{**RECEIVER, "series": []}]}, "at least 1"),
+        ({"influx": [{**RECEIVER, "source": "{host"}]}, "braces"),
+        ({"remote_write": [{"name": "r", "source": "plant"}]}, "assemble"),
     ],
 )
 def test_bad_settings_are_refused_in_words(sections: dict[str, Any], message: str) -> None:
@@ -51,13 +61,18 @@ def test_every_kind_is_built() -> None:
     settings = ConnectSettings.model_validate(
         {
             "mqtt": [{**MQTT, "topics": [TOPIC]}],
+            "kafka": [KAFKA],
             "prometheus": [PROMETHEUS],
+            "remote_write": [{**RECEIVER, "name": "r"}],
+            "influx": [{**RECEIVER, "name": "i"}],
             "directory": [{"name": "in", "source": "plant", "path": "/in"}],
             "stdin": [{"source": "plant"}],
         }
     )
     built = build_connectors(settings)
-    assert [connector.kind for connector in built] == ["mqtt", "prometheus", "directory", "stdin"]
+    kinds = ["mqtt", "kafka", "prometheus", "remote_write", "influx", "directory", "stdin"]
+    assert [connector.kind for connector in built] == kinds
+    assert settings.watched() == {"plant"}
     assert {connector.status().state for connector in built} == {"starting"}
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import psutil
 import pytest
@@ -14,6 +16,7 @@ from benchmarks.fuzz_models import mutations, rebuilt, split
 from alora_ts import load
 from alora_ts.errors import ArtifactError
 from alora_ts.serve.models.cache import read_model
+from alora_ts.serve.settings import Settings
 from tests.serve.core.conftest import Plant
 
 _MIB = 2**20
@@ -89,3 +92,33 @@ def test_a_table_is_measured_before_it_is_read(here: Plant) -> None:
     many = b'{"rows": [' + b" " * here.service.settings.body_limit + b"]}"
     answer = here.client.post(url, content=many, headers={"content-type": "application/json"})
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("kind", ["text", "list"])
+def test_a_table_of_one_cell_takes_no_more_memory_than_it_should(
+    serve: Callable[[Settings], Plant], settings: Settings, kind: str
+) -> None:
+    """A file of a few kB whose only cell is a text or a list of many megabytes."""
+    here = serve(settings.model_copy(update={"detect_cells": 100_000}))
+    cell = "a" * 150_000_000 if kind == "text" else np.zeros(20_000_000)
+    buffer = io.BytesIO()
+    pl.DataFrame({"flow": [cell]}).write_parquet(buffer, compression="zstd")
+    body = buffer.getvalue()
+    assert len(body) < _MIB
+    answer = here.client.post(
+        f"/api/v1/detect?model_id={here.source.model_id}",
+        content=body,
+        headers={"content-type": "application/vnd.apache.parquet"},
+    )
+    assert answer.status_code == 413, answer.text
+    assert "memory" in answer.json()["error"]["message"]
+
+
+def test_a_table_has_no_more_columns_than_can_be_meant(here: Plant) -> None:
+    url = f"/api/v1/detect?model_id={here.source.model_id}"
+    for kind, body in (
+        ("text/csv", b"," * 3_000_000),
+        ("text/csv", b"," * 3_000_000 + b"\n1\n"),
+    ):
+        answer = here.client.post(url, content=body, headers={"content-type": kind})
+        assert answer.status_code == 413

@@ -1,4 +1,4 @@
-"""Models, verdicts, drift, recalibration and training through the HTTP interface."""
+"""Models, drift, recalibration and training through the HTTP interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from numpy.testing import assert_allclose
 
 from alora_ts import ALoRa
 from alora_ts.serve.models.drift import population_stability, show_drift
-from alora_ts.serve.models.levels import adjust_threshold
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
@@ -156,39 +155,6 @@ def test_detect_refuses(here: Plant, kind: str, body: bytes) -> None:
         headers={"content-type": kind},
     )
     assert answer.status_code == 422, answer.text
-
-
-def test_a_verdict_moves_the_alarm_level_and_undo_restores_it(here: Plant) -> None:
-    table = plant.values(200, seed=3)
-    table[100:110, 1] += 6
-    here.send(plant.rows(table))
-    here.settle()
-    incident = here.client.get(f"{API}/incidents").json()["items"][0]
-    level = here.source.threshold
-    url = f"{API}/incidents/{incident['id']}/feedback"
-    raised = here.client.post(url, json={"verdict": "normal"}).json()
-    assert raised["incident"]["verdict"] == "normal"
-    assert level < raised["threshold"] <= 3 * level
-    assert here.source.threshold == raised["threshold"]
-    assert here.client.post(url, json={"verdict": "maybe"}).status_code == 422
-    undone = here.client.delete(url).json()
-    assert undone["threshold"] == level == raised["model_threshold"]
-    assert here.client.delete(f"{API}/incidents/none/feedback").status_code == 404
-
-
-peaks = st.lists(st.floats(0.1, 1e4), max_size=5)
-
-
-@given(base=st.floats(0.1, 100), normal=peaks, real=peaks, limit=st.floats(1, 10))
-def test_the_level_is_bounded_and_undone_exactly(
-    base: float, normal: list[float], real: list[float], limit: float
-) -> None:
-    level = adjust_threshold(base, normal=normal, real=real, limit=limit)
-    assert base <= level <= max(base, limit * base)
-    for peak in real:
-        assert level < peak or peak <= base * 1.05 or level == base
-    assert adjust_threshold(base, normal=[], real=real, limit=limit) == base
-    assert level <= adjust_threshold(base, normal=[*normal, 50.0], real=real, limit=limit)
 
 
 def test_recalibration_and_its_undo(here: Plant) -> None:
@@ -331,18 +297,3 @@ def test_models_that_add_variables(here: Plant, tmp_path: Path) -> None:
     here.send(plant.rows(plant.values(60))[50:])
     here.settle()
     assert not here.service.crew.troubles
-
-
-def test_a_verdict_on_an_open_incident_stays_as_it_goes_on(here: Plant) -> None:
-    table = plant.values(140, seed=3)
-    table[100:, 1] += 300
-    rows = plant.rows(table)
-    here.send(rows[:120])
-    here.settle()
-    opened = here.client.get(f"{API}/incidents?state=open").json()["items"][0]
-    here.client.post(f"{API}/incidents/{opened['id']}/feedback", json={"verdict": "real"})
-    here.send(rows[120:])
-    here.settle()
-    later = here.client.get(f"{API}/incidents/{opened['id']}").json()
-    assert later["verdict"] == "real"
-    assert later["rows"] > opened["rows"]

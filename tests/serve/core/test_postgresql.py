@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +16,14 @@ from sqlalchemy import text
 from alora_ts import ALoRa
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.tokens import TokenBook, make_token
+from alora_ts.serve.incidents.mutes import end_mute, make_mute
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.mutes import count_held
 from alora_ts.serve.store.store import Store
+from alora_ts.serve.times import now_micros
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
+from tests.serve.notify.test_outage import House, an_hour_of_attempts, dispatcher
 
 
 def test_rows_scores_incidents_and_restart(
@@ -49,6 +54,11 @@ def test_rows_scores_incidents_and_restart(
         f"/api/v1/incidents/{found[0]['id']}/feedback", json={"verdict": "normal"}
     )
     assert verdict.status_code == 200
+    assert verdict.json()["pattern"]["silenced_until"] is not None
+    grouped = second.client.get("/api/v1/incidents", params={"grouped": True}).json()["items"]
+    assert sum(one["recurring"]["count"] for one in grouped) == len(found)
+    for path in ("incidents?series=a%00b", "incidents?cursor=1.a%00b", "incidents/a%00b/feedback"):
+        assert 400 <= second.client.get(f"/api/v1/{path}").status_code < 500
     assert second.client.post("/api/v1/sources/plant/recalibrate").status_code == 200
     assert second.client.get("/api/v1/sources/plant/drift").json()["inputs"]
     series = second.client.get("/api/v1/sources/plant/series?signals=flow&points=50").json()
@@ -102,3 +112,26 @@ def test_the_migrations_make_the_schema(server: Server, database: str, tmp_path:
             assert compare_metadata(context, metadata) == []
         writing.dispose()
         reading.dispose()
+
+
+def test_notifications_are_summed_up_and_muted(server: Server) -> None:
+    server.empty()
+    house = House(server.address)
+    try:
+        port = free_port()
+        hook = {"name": "pager", "url": f"http://127.0.0.1:{port}/"}
+        sender = dispatcher(house, webhook=[hook])
+        for key in ("one", "two"):
+            house.happens(key, "opened", ["pager"])
+            house.happens(key, "closed", ["pager"])
+        house.happens("lasts", "opened", ["pager"])
+        asyncio.run(an_hour_of_attempts(house, sender))
+        assert house.counts("pager") == {"missed": 4, "pending": 2}
+        made = make_mute(house.store, source="plant", end=now_micros() + 10**9)
+        house.happens("quiet", "opened", ["pager"])
+        assert house.counts("pager")["pending"] == 2
+        with house.store.reading() as connection:
+            assert count_held(connection) == {made["id"]: 1}
+        assert end_mute(house.store, made["id"])["state"] == "removed"
+    finally:
+        house.store.close()

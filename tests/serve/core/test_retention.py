@@ -56,6 +56,24 @@ def test_old_rows_go_and_charts_and_incidents_stay(serve: Start, settings: Setti
     assert here.client.get(f"/api/v1/incidents/{found[0]['id']}").status_code == 200
 
 
+def test_what_waits_to_be_scored_stays(serve: Start, settings: Settings) -> None:
+    keep = KeepSettings(rows=100 / 86_400, readings=100 / 86_400)
+    settings = settings.model_copy(update={"keep": keep})
+    here = serve(settings)
+    here.service.crew.close()  # nobody scores
+    table = plant.values(600)
+    table[200:215, 1] += 90
+    here.send(plant.rows(table))
+    asyncio.run(clean_up(here.service))
+    assert count(here, "rows") == 600
+    here.client.__exit__(None, None, None)
+    again = serve(settings)
+    again.settle()
+    asyncio.run(clean_up(again.service))
+    assert count(again, "rows") == 101
+    assert again.client.get("/api/v1/incidents").json()["items"]
+
+
 def test_nothing_goes_when_all_is_kept(serve: Start, settings: Settings) -> None:
     keep = KeepSettings(rows=0, readings=0, summaries=0, notifications=0, models=0)
     here = serve(settings.model_copy(update={"keep": keep, "late_limit": 1e9}))

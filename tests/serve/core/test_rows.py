@@ -118,7 +118,7 @@ def test_ndjson(here: Plant) -> None:
         ("plant/rows", b"{", "application/json", 422),
         ("plant/rows", b"[]", "application/json", 422),
         ("plant/rows", b"\xff\xfe", "application/json", 422),
-        ("plant/rows", b"a,b", "text/csv", 415),
+        ("plant/rows", b"a,b", "text/plain", 415),
         ("plantt/rows", b'{"rows": []}', "application/json", 404),
         ("..%2f..%2fetc/rows", b'{"rows": []}', "application/json", 404),
     ],

@@ -48,7 +48,11 @@ def tokens(here: Plant) -> dict[str, str]:
         ("GET", "/metrics", "read write admin"),
         ("GET", "/api/v1/audit", "admin"),
         ("POST", ROWS, "ingest write admin"),
+        ("GET", "/api/v1/patterns", "read write admin"),
+        ("GET", "/api/v1/incidents/x/feedback", "read write admin"),
         ("POST", "/api/v1/incidents/x/feedback", "write admin"),
+        ("DELETE", "/api/v1/incidents/x/feedback", "write admin"),
+        ("POST", "/api/v1/incidents/x/work", "write admin"),
         ("POST", "/api/v1/detect", "write admin"),
         ("POST", "/api/v1/sources/plant/recalibrate", "admin"),
         ("POST", "/api/v1/models?name=x", "admin"),
@@ -128,6 +132,11 @@ def test_changes_are_audited(here: Plant, tokens: dict[str, str]) -> None:
     # What failed has changed nothing and leaves no entry.
     assert here.client.post("/api/v1/sources/plant/rollback", headers=admin).status_code == 409
     assert len(here.client.get("/api/v1/audit", headers=admin).json()) == len(trail)
+
+
+def test_a_number_no_database_holds_is_the_callers_fault(here: Plant) -> None:
+    assert here.client.get(f"/api/v1/audit?before={2**90}").status_code == 422
+    assert here.client.get("/api/v1/audit?before=1").json() == []
 
 
 def test_open_pages_need_no_token(here: Plant, tokens: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ from alora_ts.serve.http.endpoints.bodies import read_row
 from alora_ts.serve.rows.interface import Row
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.incidents import find_incident
+from alora_ts.serve.store.judgements import judgements_on
 from alora_ts.serve.store.schema import metadata
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import to_micros
@@ -152,6 +153,8 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
     table[40:50, 1] += 90
     here.send(plant.rows(table))
     here.settle()
+    key = here.client.get("/api/v1/incidents").json()["items"][0]["id"]
+    here.client.post(f"/api/v1/incidents/{key}/feedback", json={"verdict": "real"})
     before = here.client.get("/api/v1/incidents").json()["items"]
     assert before[0]["origin"] is not None
     here.client.__exit__(None, None, None)
@@ -159,16 +162,19 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
     store = Store(settings.address)
     with store.reading() as connection:
         found = find_incident(connection, before[0]["id"])
+        assert found is not None
+        [judged] = judgements_on(connection, found.source_id, before[0]["pattern"])
         alarms = connection.scalar(text("SELECT count(*) FROM readings WHERE alarm"))
         made = {index["name"] for index in inspect(connection).get_indexes("incidents")}
         drawn = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(drawn, metadata) == []
     store.close()
-    assert found is not None
     shown = show_incident(found._asdict(), found.source)
     unknown = dict.fromkeys(("origin", "onset", "spread", "aside", "returns", "changed", "ending"))
     assert shown == before[0] | unknown
-    assert made == {"incidents_by_time", "incidents_by_source"}
+    assert (judged.verdict, judged.text) == ("real", "level above")
+    ways = ("time", "source", "pattern", "series", "state")
+    assert made == {f"incidents_by_{way}" for way in ways}
     assert alarms >= before[0]["rows"]
 
 
@@ -188,15 +194,19 @@ def _as_the_first_schema_had_it(address: str) -> None:
                 key,
             ),
         )
-    for column in ("detail", "work"):
+    older.execute("DROP TABLE judgements")
+    for way in ("pattern", "series", "state"):
+        older.execute(f"DROP INDEX incidents_by_{way}")
+    for column in ("detail", "work", "pattern", "series", "silenced"):
         older.execute(f"ALTER TABLE incidents DROP COLUMN {column}")
-    older.execute("ALTER TABLE readings DROP COLUMN alarm")
+    for column in ("alarm", "shift", "novelty"):
+        older.execute(f"ALTER TABLE readings DROP COLUMN {column}")
     for column in ("source", "expires_us"):
         older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
     for column in ("newest_us", "oldest_us", "row_count", "unscored", "arrived_us"):
         older.execute(f"ALTER TABLE sources DROP COLUMN {column}")
     older.execute("ALTER TABLE fits DROP COLUMN owner")
-    for table in ("audit", "heartbeat", "workers", "leases"):
+    for table in ("audit", "heartbeat", "workers", "leases", "held", "mutes"):
         older.execute(f"DROP TABLE {table}")
     older.execute("UPDATE alembic_version SET version_num = '0001'")
     older.commit()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
+from benchmarks.serve_programs import free_port
 
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.outbox import post as queue
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 from tests.serve.core.test_silence import in_trouble
@@ -67,3 +70,16 @@ def test_health_says_first_what_is_wrong(here: Plant) -> None:
         "scoring plant fails: ValueError: no",
         "the changed settings were not taken over: bad line",
     ]
+
+
+def test_health_names_a_channel_that_takes_nothing(serve: Start, settings: Settings) -> None:
+    """Long before it is given up."""
+    notify = {"webhook": [{"name": "pager", "url": f"http://127.0.0.1:{free_port()}/"}]}
+    here = serve(Settings.model_validate({**settings.model_dump(), "notify": notify}))
+    post = here.service.store.writer.run
+    post(lambda connection: queue(connection, ["pager"], "opened", {"id": "i_1"}))
+    deadline = time.monotonic() + 60
+    while not (wrong := here.client.get(f"{API}/health").json()["wrong"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert wrong == ["pager cannot be reached; 1 wait for it"]

@@ -57,9 +57,12 @@ class RankLevel:
         if self.published is not None:
             above = float((self.fifth > self.published).mean())
             said += (
-                f" The published {self.published:g} is exceeded by the fifth value of {above:.1%} "
-                "of these windows, whose rank it would put above 4: singular values depend on how "
-                "a network was trained, so h1 must be chosen for each."
+                f" The fifth value exceeds the published {self.published:g} in {above:.1%} of "
+                "these windows, which would then have a rank above 4 on normal rows."
+            )
+            ratio = self.chosen / self.published
+            said += f" The chosen h1 is {ratio:.2g} times the published one" + (
+                ": this network needs another." if not 0.5 < ratio < 2 else "."
             )
         return said
 

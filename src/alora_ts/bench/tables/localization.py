@@ -15,6 +15,12 @@ from alora_ts.bench.tables.table import Cell, ResultTable, Row
 __all__ = ["localization"]
 
 _KEYS = tuple(f"{name}@{percent}" for name in ("HR", "NDCG", "IPS") for percent in (100, 150))
+_BY = " / "
+"""Between the name of a form and a metric's, in records."""
+_FORMS = (
+    "LAS, LAS top-k and LAS* are what the paper's Algorithm 2 returns, from the network of the row "
+    "they are named after."
+)
 _METRICS = tuple(Metric(title=key, read=located(key), key=key) for key in _KEYS)
 
 
@@ -28,7 +34,8 @@ def localization(records: Iterable[Record]) -> list[ResultTable]:
         can = tuple(one for one in arena.contenders if _localizes(one))
         cannot = [one.name for one in arena.contenders if not _localizes(one)]
         unlabelled = [str(entity) for entity in arena.entities if entity not in labelled]
-        here = replace(arena, contenders=can, entities=labelled)
+        forms = tuple(form for one in can for form in _forms(one))
+        here = replace(arena, contenders=(*can, *forms), entities=labelled)
         table = method_table(
             here,
             _METRICS,
@@ -43,6 +50,7 @@ def localization(records: Iterable[Record]) -> list[ResultTable]:
                     for one in can
                     if _segments_only(one)
                 ),
+                *([_FORMS] if forms else []),
                 *([f"These name no variables: {', '.join(cannot)}."] if cannot else []),
                 *([f"Without such labels: {', '.join(unlabelled)}."] if unlabelled else []),
             ],
@@ -50,6 +58,31 @@ def localization(records: Iterable[Record]) -> list[ResultTable]:
         if table is not None:
             found.append(table)
     return found
+
+
+def _forms(contender: Contender) -> list[Contender]:
+    """The other ways of scoring variables that its fits were judged by, each as a row."""
+    names = dict.fromkeys(
+        key.split(_BY)[0] for one in contender.records for key in one.localization if _BY in key
+    )
+    return [
+        Contender(
+            f"{contender.name}, {name}",
+            name,  # the paper prints its numbers for the best form only, so not beside this one
+            tuple(
+                replace(
+                    record,
+                    localization={
+                        key.removeprefix(f"{name}{_BY}"): value
+                        for key, value in record.localization.items()
+                        if key.startswith(f"{name}{_BY}")
+                    },
+                )
+                for record in contender.records
+            ),
+        )
+        for name in names
+    ]
 
 
 def _labelled(arena: Arena) -> tuple[str | None, ...]:

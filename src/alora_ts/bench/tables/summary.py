@@ -12,6 +12,9 @@ __all__ = ["Read", "Summary", "cost_of", "detected", "located", "summarize"]
 
 Read = Callable[[Record], float | None]
 
+_PER_ROW = {"score_ms": ("score", "detection"), "locate_ms": ("locate", "localization")}
+"""The part of a run that takes this time, and what it gives."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -106,12 +109,15 @@ def located(key: str) -> Read:
 
 
 def cost_of(name: str) -> Read:
-    """A fact or measurement of the run, or "score_ms": milliseconds of CPU for a row."""
+    """A fact or measurement of the run; "score_ms", "locate_ms": milliseconds of CPU for a row."""
 
     def read(record: Record) -> float | None:
-        if name == "score_ms":
+        if name in _PER_ROW:
+            part, given = _PER_ROW[name]
+            if not getattr(record, given):
+                return None  # nothing was scored, so that no time was taken
             seconds, rows = (
-                record.measured.get("score_processor_seconds"),
+                record.measured.get(f"{part}_processor_seconds"),
                 record.data.get("test_rows"),
             )
             return None if seconds is None or not rows else 1000 * float(seconds) / rows

@@ -60,7 +60,7 @@ class Assembler:
     ) -> None:
         self._grid = grid
         self._signals = tuple(signals)
-        self._past: dict[str, list[tuple[int, float]]] = {
+        self._past: dict[str, list[tuple[int, float | None]]] = {
             name: [(held[name].time, held[name].value)] if held and name in held else []
             for name in self._signals
         }

@@ -11,11 +11,14 @@ __all__ = ["Grid", "Sample"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value of one signal; the time is in microseconds since 1970, UTC."""
+    """One value of one signal; the time is in microseconds since 1970, UTC.
+
+    The value None says that the signal has none from then on: the last one is not kept.
+    """
 
     signal: str
     time: int
-    value: float
+    value: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,32 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.assemble.grid import Sample
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "Keeper"]
+
+
+class Keeper(Protocol):
+    """Keeps the samples of unfinished rows safe, or knows who does."""
+
+    def keep(self, samples: Iterable[tuple[int, Sample]]) -> None:
+        """Make samples durable, each with the row that it serves."""
+        ...
+
+    def drop(self, points: Sequence[int]) -> None:
+        """Forget the samples of rows that are stored."""
+        ...
+
+    def load(self) -> list[Sample]:
+        """Return the samples that an earlier process left."""
+        ...
+
+    def close(self) -> None:
+        """End."""
+        ...
 
 
 class Journal:

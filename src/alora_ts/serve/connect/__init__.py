@@ -1,4 +1,4 @@
-"""Ways for rows to come in without HTTP: MQTT, Prometheus, a directory, standard input."""
+"""Ways for rows to come in besides our own API: MQTT, Kafka, Prometheus, Telegraf, files."""
 
 from alora_ts.serve.connect.build import build_connectors
 from alora_ts.serve.connect.settings import ConnectSettings

@@ -91,7 +91,8 @@ class DirectoryConnector:
 
     async def _take(self, host: Host, path: Path) -> None:
         """Store a file's rows and put it away."""
-        known = frozenset(host.variables(self._settings.source))
+        source = self._settings.source
+        known = None if host.collecting(source) else frozenset(host.variables(source))
         batches = self._read(path, known)
         count, refused = 0, list[Rejection]()
         try:
@@ -114,10 +115,10 @@ class DirectoryConnector:
             await asyncio.to_thread(_put_away, path, "failed" if refused else "done", why)
         self._seen.pop(path, None)
 
-    def _read(self, path: Path, known: frozenset[str]) -> Iterator[list[Row]]:
+    def _read(self, path: Path, known: frozenset[str] | None) -> Iterator[list[Row]]:
         header = _header(path)
-        columns = tuple(name for name in header if name in known)
-        if not columns:
+        columns = None if known is None else tuple(name for name in header if name in known)
+        if known is not None and not columns:
             raise DataError(
                 f"{path}: none of the columns {', '.join(header)} is a variable of the model; it "
                 f"knows {', '.join(sorted(known))}"

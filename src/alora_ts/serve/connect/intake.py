@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from alora_ts.serve.assemble import Assembler, Grid, Journal, Sample, SilenceWatch
+from alora_ts.serve.assemble import Assembler, Grid, Keeper, Sample, SilenceWatch
 from alora_ts.serve.connect.storing import store
-from alora_ts.serve.rows.interface import Host, Progress, Row
+from alora_ts.serve.rows.interface import Host, Progress, Rejection, Row
 
-__all__ = ["Intake"]
+__all__ = ["Intake", "Taken"]
 
 _BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was refused of some rows and samples; everything else is durable."""
+
+    rows: tuple[Rejection, ...] = ()
+    samples: tuple[Rejection, ...] = ()
 
 
 class Intake:
@@ -21,10 +30,13 @@ class Intake:
     ----------
     host : Host
     progress : Progress
+    source : str
     signals : sequence of str
         The variables of the source.
     grid : Grid, optional
         How rows are made of samples; without it only whole rows are taken.
+    keeper : callable giving Keeper
+        Who keeps samples until their row is stored; asked for when there is a grid.
     silent_after : float
         Seconds without a value after which a signal is silent; 0: never.
     now : int
@@ -35,14 +47,17 @@ class Intake:
         self,
         host: Host,
         progress: Progress,
+        source: str,
         signals: Sequence[str],
         *,
         grid: Grid | None,
+        keeper: Callable[[], Keeper],
         silent_after: float,
         now: int,
     ) -> None:
         self._host = host
         self._progress = progress
+        self._source = source
         self.signals = tuple(signals)
         self._grid = grid
         self._watch = (
@@ -53,13 +68,14 @@ class Intake:
         self._silent: dict[str, int | None] | None = None
         self._growing: set[str] | None = None
         self._assembler: Assembler | None = None
-        self._journal: Journal | None = None
+        self._make_keeper = keeper
+        self._keeper: Keeper | None = None
 
     async def start(self, *, now: int) -> None:
         """Restore what an earlier process left: kept samples, and the last values."""
         if self._grid is None:
             return
-        last = await self._host.last_row(self._progress.source)
+        last = await self._host.last_row(self._source)
         held = dict[str, Sample]()
         if last is not None:
             held = {
@@ -68,61 +84,67 @@ class Intake:
                 if value is not None
             }
         self._assembler = Assembler(self.signals, self._grid, held=held)
-        path = self._host.folder / f"{self._progress.name}.journal"
-        self._journal = await asyncio.to_thread(Journal, path)
+        self._keeper = await asyncio.to_thread(self._make_keeper)
         used, useless = set[int](), set[int]()
-        for sample in await asyncio.to_thread(self._journal.load):
+        for sample in await asyncio.to_thread(self._keeper.load):
             refusal = self._assembler.add(sample, now=max(now, sample.time))
             point = self._grid.point(sample.time)
             if point is not None:
                 (used if refusal is None else useless).add(point)
-        await asyncio.to_thread(self._journal.drop, sorted(useless - used))
+        await asyncio.to_thread(self._keeper.drop, sorted(useless - used))
         await self.tick(now=now)
 
-    async def take(self, rows: Sequence[Row], samples: Iterable[Sample], *, now: int) -> None:
+    async def take(self, rows: Sequence[Row], samples: Iterable[Sample], *, now: int) -> Taken:
         """Make rows and samples durable; whoever sent them may forget them afterwards."""
         for row in rows:
             self._hear((name for name, value in row.values.items() if value is not None), row, now)
+        rejected: tuple[Rejection, ...] = ()
         if rows:
-            await store(self._host, self._progress, rows)
-        kept = list[tuple[int, Sample]]()
-        for sample in samples:
+            receipt = await store(self._host, self._progress, rows, source=self._source)
+            rejected = receipt.rejected
+        kept, refused = list[tuple[int, Sample]](), list[Rejection]()
+        for index, sample in enumerate(samples):
             if self._assembler is None or self._grid is None:
-                self._progress.reject("a signal where only rows are expected")
-                continue
-            refusal = self._assembler.add(sample, now=now)
+                refusal: str | None = "a signal where only rows are expected"
+            else:
+                refusal = self._assembler.add(sample, now=now)
             if refusal is not None:
                 self._progress.reject(refusal)
+                refused.append(Rejection(index, refusal))
                 continue
-            if self._watch is not None:
+            if self._watch is not None and sample.value is not None:
                 self._watch.hear(sample.signal, time=sample.time, now=now)
-            point = self._grid.point(sample.time)
+            point = None if self._grid is None else self._grid.point(sample.time)
             if point is not None:
                 kept.append((point, sample))
-        if kept and self._journal is not None:
-            await asyncio.to_thread(self._journal.keep, kept)
+        if kept and self._keeper is not None:
+            await asyncio.to_thread(self._keeper.keep, kept)
+        return Taken(rejected, tuple(refused))
 
     async def tick(self, *, now: int) -> None:
         """Store the rows that are ready, and report which signals are silent."""
-        if self._assembler is not None and self._journal is not None:
+        if self._assembler is not None and self._keeper is not None:
             ready = self._assembler.take(now=now)
             for start in range(0, len(ready), _BATCH):
                 batch = ready[start : start + _BATCH]
-                await store(self._host, self._progress, batch)
-                await asyncio.to_thread(self._journal.drop, [row.time for row in batch])
+                # A row of signals that all ended says nothing.
+                some = [row for row in batch if any(v is not None for v in row.values.values())]
+                if some:
+                    await store(self._host, self._progress, some, source=self._source)
+                await asyncio.to_thread(self._keeper.drop, [row.time for row in batch])
         if self._watch is not None:
             silent = self._watch.silent(now=now)
             # The signals of a dead gateway fall silent within moments: reported together.
             settled = silent.keys() == self._growing
             self._growing = set(silent)
             if settled and silent != self._silent:
-                await self._host.silent(self._progress.source, self._progress.name, silent)
+                await self._host.silent(self._source, self._progress.name, silent)
                 self._silent = silent
 
     def close(self) -> None:
-        """Close the journal."""
-        if self._journal is not None:
-            self._journal.close()
+        """Let the keeper go."""
+        if self._keeper is not None:
+            self._keeper.close()
 
     def _hear(self, names: Iterable[str], row: Row, now: int) -> None:
         if self._watch is not None:

@@ -7,14 +7,9 @@ import logging
 from collections.abc import Container, Sequence
 
 from alora_ts.serve.assemble import Sample
-from alora_ts.serve.connect.intake import Intake
+from alora_ts.serve.connect.intakes import Intakes, known_signals
 from alora_ts.serve.connect.mqtt_client import Message, Subscriber
-from alora_ts.serve.connect.payload import (
-    MalformedError,
-    read_fields,
-    read_rows,
-    read_value,
-)
+from alora_ts.serve.connect.payload import MalformedError, read_rows
 from alora_ts.serve.connect.settings import MqttSettings
 from alora_ts.serve.connect.storing import persist
 from alora_ts.serve.connect.topics import TopicMatcher
@@ -59,39 +54,30 @@ class MqttConnector:
             session_expiry=self._settings.session_expiry,
             progress=self._progress,
         )
-        intake = await self._open(host)
-        subscriber.start()
-        try:
-            while True:
-                messages = await subscriber.next(timeout=_TICK)
-                if tuple(host.variables(self._settings.source)) != intake.signals:
-                    # Another model was activated: kept samples find their new rows.
-                    intake.close()
-                    intake = await self._open(host)
-                now = now_micros()
-                rows, samples = self._read(messages, now, intake.signals)
-                await intake.take(rows, samples, now=now)
-                subscriber.acknowledge(messages)
-                await intake.tick(now=now)
-        finally:
-            intake.close()
-            await asyncio.to_thread(subscriber.stop)
-
-    async def _open(self, host: Host) -> Intake:
-        assemble, now = self._settings.assemble, now_micros()
-        intake = Intake(
+        settings = self._settings
+        intakes = Intakes(
             host,
             self._progress,
-            host.variables(self._settings.source),
-            grid=None if assemble is None else assemble.grid(),
-            silent_after=self._settings.silent_after,
-            now=now,
+            grid=None if settings.assemble is None else settings.assemble.grid(),
+            silent_after=settings.silent_after,
         )
-        await intake.start(now=now)
-        return intake
+        try:
+            await intakes.open(settings.source, now=now_micros())
+            subscriber.start()
+            while True:
+                messages = await subscriber.next(timeout=_TICK)
+                now = now_micros()
+                known = known_signals(host, settings.source)
+                rows, samples = self._read(messages, now, known)
+                await intakes.take(settings.source, rows, samples, now=now)
+                subscriber.acknowledge(messages)
+                await intakes.tick(now=now)
+        finally:
+            await intakes.close()
+            await asyncio.to_thread(subscriber.stop)
 
     def _read(
-        self, messages: Sequence[Message], now: int, known: Container[str]
+        self, messages: Sequence[Message], now: int, known: Container[str] | None
     ) -> tuple[list[Row], list[Sample]]:
         rows, samples = list[Row](), list[Sample]()
         for message in messages:
@@ -103,7 +89,13 @@ class MqttConnector:
                         message.payload, time_key=settings.time_key, unit=settings.time_unit
                     )
                 else:
-                    samples += _read_samples(message, matcher, words, now, known)
+                    samples += matcher.samples(
+                        message.payload,
+                        words,
+                        # A value kept by the broker is old, and nobody says how old.
+                        otherwise=None if message.retained else now,
+                        known=known,
+                    )
             except MalformedError as error:
                 self._progress.reject(str(error))
                 _log.info("%s: %s: %s", self.name, message.topic, error)
@@ -115,29 +107,3 @@ class MqttConnector:
             if words is not None:
                 return matcher, words
         raise MalformedError("topic without a mapping")
-
-
-def _read_samples(
-    message: Message,
-    matcher: TopicMatcher,
-    words: dict[str, str],
-    now: int,
-    known: Container[str],
-) -> list[Sample]:
-    settings = matcher.settings
-    key, unit = settings.time_key, settings.time_unit
-    if settings.payload == "fields":
-        time, fields = read_fields(message.payload, time_key=key, unit=unit)
-        values = {matcher.variable(words, field): value for field, value in fields.items()}
-        # Devices send more than anyone watches.
-        values = {name: value for name, value in values.items() if name in known}
-    else:
-        time, value = read_value(
-            message.payload, value_key=settings.value_key, time_key=key, unit=unit
-        )
-        values = {matcher.variable(words): value}
-    if time is None and message.retained:
-        # A value kept by the broker is old, and nobody says how old.
-        raise MalformedError("retained without a time")
-    when = now if time is None else time
-    return [Sample(name, when, value) for name, value in values.items()]

@@ -18,7 +18,7 @@ from alora_ts.serve.operate.secrets import read_secret
 from alora_ts.serve.rows.interface import ConnectorStatus, Host, Progress, Row
 from alora_ts.serve.times import now_micros
 
-__all__ = ["PrometheusConnector", "assemble_rows", "read_matrix"]
+__all__ = ["PrometheusConnector", "assemble_rows", "fetch_series", "read_matrix"]
 
 _POINTS = 5000  # of one answer; Prometheus refuses more than 11,000
 _MICROS = 1_000_000
@@ -53,6 +53,7 @@ class PrometheusConnector:
 
     async def _poll(self, host: Host) -> None:
         settings = self._settings
+        await host.learn(settings.source, settings.queries)
         self._check(host)
         last = await host.last_row(settings.source)
         reached = now_micros() - round(settings.backfill * _MICROS)
@@ -109,27 +110,66 @@ class PrometheusConnector:
         )
 
     async def _fetch(self, client: httpx.AsyncClient, start: int, end: int) -> list[Row]:
-        series = dict[str, dict[int, float]]()
-        for variable, query in self._settings.queries.items():
+        series = await fetch_series(
+            client,
+            str(self._settings.url),
+            self._settings.queries,
+            start=start,
+            end=end,
+            step=self._step,
+        )
+        self._progress.received(sum(map(len, series.values())))
+        return assemble_rows(series)
+
+
+async def fetch_series(
+    client: httpx.AsyncClient,
+    url: str,
+    queries: Mapping[str, str],
+    *,
+    start: int,
+    end: int,
+    step: int,
+) -> dict[str, dict[int, float]]:
+    """Ask for the values of every variable from start to end, however many there are.
+
+    Parameters
+    ----------
+    client : httpx.AsyncClient
+    url : str
+        Of the server.
+    queries : mapping of str to str
+        One PromQL expression for each variable.
+    start, end, step : int
+        Microseconds.
+
+    Raises
+    ------
+    AloraError
+        When the server does not answer, or a query is not one series.
+    """
+    found = dict[str, dict[int, float]]()
+    for variable, query in queries.items():
+        series = found[variable] = {}
+        for first in range(start, end + 1, _POINTS * step):
             try:
                 answer = await client.post(
-                    f"{str(self._settings.url).rstrip('/')}/api/v1/query_range",
+                    f"{url.rstrip('/')}/api/v1/query_range",
                     data={
                         "query": query,
-                        "start": f"{start / _MICROS:.6f}",
-                        "end": f"{end / _MICROS:.6f}",
-                        "step": f"{self._step / _MICROS:.6f}",
+                        "start": f"{first / _MICROS:.6f}",
+                        "end": f"{min(end, first + (_POINTS - 1) * step) / _MICROS:.6f}",
+                        "step": f"{step / _MICROS:.6f}",
                     },
                 )
-                series[variable] = read_matrix(_as_json(answer))
+                series |= read_matrix(_as_json(answer))
             except httpx.HTTPError as error:
                 raise AloraError(
                     f"Prometheus does not answer: {str(error) or type(error).__name__}"
                 ) from error
             except DataError as error:
                 raise AloraError(f"the query of {variable!r}: {error}") from error
-            self._progress.received(len(series[variable]))
-        return assemble_rows(series)
+    return found
 
 
 def read_matrix(answer: Any) -> dict[int, float]:

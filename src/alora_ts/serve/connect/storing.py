@@ -15,17 +15,23 @@ _LONGEST_PAUSE = 30.0
 
 
 async def store(
-    host: Host, progress: Progress, rows: Sequence[Row], *, first_pause: float = 0.5
+    host: Host,
+    progress: Progress,
+    rows: Sequence[Row],
+    *,
+    source: str | None = None,
+    first_pause: float = 0.5,
 ) -> Receipt:
     """Hand rows over, again and again while the store fails; count what it refuses.
 
+    They belong to the connector's source unless another is named.
     Whoever sent the rows may forget them when this returns, not before: giving up here would lose
     them, so a full disk or an absent database only delays them.
     """
     pause = first_pause
     while True:
         try:
-            receipt = await host.accept(progress.source, rows)
+            receipt = await host.accept(source or progress.source, rows)
         except Exception as error:
             _log.warning("%s: cannot store %d row(s): %s", progress.name, len(rows), error)
             progress.enter("failed", f"cannot store rows: {error}")

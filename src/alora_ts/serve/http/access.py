@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
 import re
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from alora_ts.serve.http.endpoints.problems import problem
 from alora_ts.serve.http.limits import RateLimiter
 from alora_ts.serve.http.tokens import Bearer, Role, TokenBook, allows
+from alora_ts.serve.operate.logs import request_id
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.audit import acting
@@ -24,9 +27,12 @@ __all__ = ["Guard", "needed_role"]
 _log = logging.getLogger("alora_ts.serve")
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 _ROWS = re.compile(r"/api/v1/sources/([^/]+)/rows/?")
-_WRITES = re.compile(r"/api/v1/(incidents/[^/]+/(feedback|work)|detect)/?")
+# Where other programs send samples, by paths of their protocols.
+_SAMPLES = re.compile(r"/api/v1/write/?|(?P<influx>/api/v2/write/?|/write/?|/query/?)")
+_WRITES = re.compile(r"/api/v1/(incidents/[^/]+/(feedback|work)|detect|mutes(/[^/]+)?)/?")
 _ADMIN_ONLY = re.compile(r"/api/v1/audit/?")
 _FAILURES_A_SECOND = 5.0
+_FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; "
@@ -49,6 +55,8 @@ def needed_role(method: str, path: str) -> Role | None:
     >>> needed_role("POST", "/api/v1/models"), needed_role("GET", "/")
     ('admin', None)
     """
+    if _SAMPLES.fullmatch(path) and method not in _SAFE:
+        return "ingest"
     if not path.startswith(("/api/", "/metrics")):
         # Pages hold no data; what they show they ask for by the API.
         return None
@@ -106,6 +114,9 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                # Not on loopback: a browser would ask all else on this machine by https too.
+                if self._settings().tls_cert is not None and not self._settings().loopback:
+                    headers.setdefault("strict-transport-security", "max-age=31536000")
                 self._metrics.answered(scope["method"], message["status"])
             await send(message)
 
@@ -122,7 +133,8 @@ class Guard:
                 _log.exception("%s %s failed", scope["method"], scope["path"][:200])
                 if started:
                     raise
-                failed = problem(500, "the service failed at this request", "its log says why")
+                why = f"its log says why, at request {request_id.get()}"
+                failed = problem(500, "the service failed at this request", why)
                 await failed(scope, receive, guarded)
 
     async def _admit(self, scope: Scope) -> Bearer | Response | None:
@@ -134,11 +146,10 @@ class Guard:
         if self._tokens.stale:
             await run_in_threadpool(self._tokens.ever)
         if self._settings().loopback and not self._tokens.ever():
-            if not self._host_is_ours(headers.get("host", "")):
-                return problem(403, "the service is not reached by this name", "add it to `hosts`")
+            if (refusal := self._from_elsewhere(headers)) is not None:
+                return refusal
         elif needed is not None:
-            kind, _, token = headers.get("authorization", "").partition(" ")
-            bearer = self._tokens.bearer_of(token.strip()) if kind.lower() == "bearer" else None
+            bearer = self._tokens.bearer_of(_token_of(headers, scope["path"]))
             if bearer is None:
                 return self._unknown(client)
             client = bearer.id
@@ -149,12 +160,17 @@ class Guard:
                     "make another with `alora-ts token create`",
                 )
             rows = _ROWS.fullmatch(scope["path"])
-            if bearer.source is not None and (rows is None or rows[1] != bearer.source):
+            if _SAMPLES.fullmatch(scope["path"]):
+                # Samples name their sources; whoever takes them in looks at each.
+                scope.setdefault("state", {})["only_source"] = bearer.source
+            elif bearer.source is not None and (rows is None or rows[1] != bearer.source):
                 return problem(403, f"the token may only send rows of {bearer.source!r}")
         if method not in _SAFE and not _same_origin(headers):
             return problem(403, "the request comes from a page of another origin")
         wait = self._rates.wait(client, rate=self._settings().rate_limit)
-        return bearer if wait == 0 else _slow_down(wait)
+        # Prometheus gives up what is answered with 429 unless it is told otherwise.
+        status = 503 if _SAMPLES.fullmatch(scope["path"]) else 429
+        return bearer if wait == 0 else _slow_down(wait, status)
 
     def _unknown(self, client: str) -> Response:
         wait = self._rates.wait(f"failed {client}", rate=_FAILURES_A_SECOND)
@@ -167,13 +183,25 @@ class Guard:
             {"www-authenticate": "Bearer"},
         )
 
-    def _host_is_ours(self, host: str) -> bool:
+    def _from_elsewhere(self, headers: Headers) -> Response | None:
+        """The refusal of a request that may not come from this machine."""
         settings = self._settings()
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
         except ValueError:
-            return False
-        return name in _LOOPBACK | {settings.host} | set(settings.hosts)
+            name = ""
+        if name in settings.hosts:
+            return None
+        if _FORWARDED & set(headers.keys()):
+            # Whoever reaches a proxy on this machine need not be on it.
+            return problem(
+                403,
+                "requests by a proxy need a token",
+                "make one with `alora-ts token create`; the proxy must pass the Host header on",
+            )
+        if name in _LOOPBACK | {settings.host}:
+            return None
+        return problem(403, "the service is not reached by this name", "add it to `hosts`")
 
 
 def _same_origin(headers: Headers) -> bool:
@@ -186,9 +214,24 @@ def _same_origin(headers: Headers) -> bool:
         return False
 
 
-def _slow_down(wait: float) -> Response:
+def _token_of(headers: Headers, path: str) -> str:
+    """The token of a request, or nothing; InfluxDB's clients send theirs in other forms."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    forms = _SAMPLES.fullmatch(path)
+    influx = forms is not None and forms["influx"] is not None
+    if kind.lower() == "bearer" or (influx and kind.lower() == "token"):
+        return given.strip()
+    if influx and kind.lower() == "basic":
+        try:
+            return base64.b64decode(given, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
+
+
+def _slow_down(wait: float, status: int = 429) -> Response:
     return problem(
-        429,
+        status,
         "too many requests",
         "send several rows in one request, or raise `rate_limit`",
         {"retry-after": str(int(wait) + 1)},

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 
 from alora_ts.serve.http.access import Guard
+from alora_ts.serve.http.below import Below
 from alora_ts.serve.http.endpoints import (
     audit,
+    channels,
     detect,
     docs,
     events,
@@ -17,11 +19,15 @@ from alora_ts.serve.http.endpoints import (
     health,
     incidents,
     models,
+    mutes,
+    receive,
     rows,
     sources,
+    verdicts,
 )
 from alora_ts.serve.http.endpoints.problems import add_handlers
 from alora_ts.serve.http.limits import BodyLimit
+from alora_ts.serve.http.request_log import RequestLog
 from alora_ts.serve.service import Service
 from alora_ts.serve.web import mount_dashboard
 from alora_ts.version import __version__
@@ -40,6 +46,7 @@ def create_app(service: Service) -> FastAPI:
         async with service.running():
             yield
 
+    below = service.settings.root_path
     app = FastAPI(
         title="alora-ts",
         version=__version__,
@@ -48,6 +55,9 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        servers=[{"url": below}] if below else None,
+        # Where to they would lead is known to the proxy only.
+        redirect_slashes=not below,
     )
     app.state.service = service
     # The last added is the first to see a request.
@@ -58,12 +68,28 @@ def create_app(service: Service) -> FastAPI:
         tokens=service.tokens,
         metrics=service.metrics,
     )
+    app.add_middleware(RequestLog, wanted=lambda: service.settings.access_log)
+    app.add_middleware(Below, root_path=below)
     add_handlers(app)
     api = APIRouter(prefix="/api/v1")
-    for part in (sources, rows, incidents, models, detect, fits, events, health, audit):
+    for part in (
+        sources,
+        rows,
+        incidents,
+        verdicts,
+        models,
+        detect,
+        fits,
+        events,
+        health,
+        audit,
+        channels,
+        mutes,
+    ):
         api.include_router(part.router)
     app.include_router(api)
     app.include_router(health.outside)
+    app.include_router(receive.router)
     app.include_router(docs.router)
     mount_dashboard(app)
     return app

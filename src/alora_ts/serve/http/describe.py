@@ -38,6 +38,13 @@ def show_incident(record: dict[str, Any], source: str) -> dict[str, Any]:
         "origin": _origin(record["detail"].get("origin")),
         "model_id": record["model_id"],
         "verdict": record["verdict"],
+        "pattern": record["pattern"],
+        "silenced": bool(record.get("silenced")),
+        "recurring": {
+            "count": record.get("count") or 1,
+            "first": from_micros(record.get("first_us") or record["start_us"]),
+            "series": record.get("series") or record["id"],
+        },
         "work": {**NO_WORK, **(record.get("work") or {})},
     }
 

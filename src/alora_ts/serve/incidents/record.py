@@ -12,7 +12,7 @@ from alora_ts.serve.times import from_micros
 __all__ = ["DETAILS", "anomaly_record", "silence_record"]
 
 # These have columns of their own.
-_COLUMNS = {"start", "end", "severity"}
+_COLUMNS = {"start", "end", "severity", "pattern"}
 _NAMES = {"score": "peak"}
 
 DETAILS: dict[str, Field] = {
@@ -32,6 +32,7 @@ def anomaly_record(stretch: Stretch) -> dict[str, Any]:
         "start_us": int(incident.start_time),
         "end_us": int(incident.end_time),
         "severity": incident.severity,
+        "pattern": described["pattern"],
         "peak_raw": incident.raw,
         "detail": {name: described[field.name] for name, field in DETAILS.items()},
     }
@@ -46,6 +47,7 @@ def silence_record(signals: Sequence[str], connector: str | None, start: int) ->
         "start_us": start,
         "end_us": start,
         "severity": "medium",
+        "pattern": None,
         "peak_raw": 0.0,
         "detail": {
             "rows": 0,

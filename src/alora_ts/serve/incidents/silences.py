@@ -145,5 +145,6 @@ def _record(
         "source_id": source.id,
         "model_id": source.model_id,
         "verdict": None,
+        "silenced": False,
         **silence_record(sorted(signals), connector, min(last, default=now_micros())),
     }

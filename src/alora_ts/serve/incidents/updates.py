@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from alora_ts.diagnosis.stretch import Stretch
@@ -21,7 +21,7 @@ def new_incident_id() -> str:
     return f"i_{secrets.token_hex(8)}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Change:
     """An incident as it is now.
 
@@ -33,11 +33,19 @@ class Change:
         What to call it on the page, in order: opened, updated, closed or withdrawn.
     told : tuple of str
         What to send to the channels; not every new row of an incident is worth a message.
+    flipped : bool
+        Whether it was silenced before and alarms now, or the other way round.
     """
 
     record: dict[str, Any]
     names: tuple[str, ...]
     told: tuple[EventKind, ...]
+    flipped: bool = field(default=False, init=False)
+
+    def judged(self, silenced: bool, *, before: bool) -> None:
+        """Say whether a verdict on its pattern keeps it from alarming, now and before."""
+        self.record["silenced"] = silenced
+        self.flipped = silenced != before
 
     def shown(self, source: str) -> dict[str, Any]:
         """As JSON."""
@@ -118,6 +126,7 @@ class Changes:
                 "source_id": self._source_id,
                 "model_id": self._model_id,
                 "verdict": None if known is None else known["verdict"],
+                "silenced": False,
                 **anomaly_record(stretch),
             }
             told: list[EventKind] = []

@@ -25,7 +25,7 @@ def report_drift(service: Service, source: Source) -> dict[str, Any]:
     pieces spread evenly: neighbouring rows alone would show one hour of a daily cycle against
     another. With fewer than 200 on a side there is nothing to say yet.
     """
-    fitted = service.models.get(source.model_id).model_
+    fitted = service.models.get(source.active).model_
     with service.store.reading() as connection:
         active = active_model(connection, source.id)
         arrived = 0 if active is None else active.at_us

@@ -39,8 +39,8 @@ class FitOrder:
     start, end : int
     parameters : dict
         Of the new model, as :meth:`~alora_ts.ALoRa.plain_params` gives them.
-    active : bytes
-        The file of the model to compare with.
+    active : bytes or None
+        The file of the model to compare with, if there is one.
     recent : int
         On how many of the newest rows.
     """
@@ -51,7 +51,7 @@ class FitOrder:
     start: int
     end: int
     parameters: dict[str, Any]
-    active: bytes
+    active: bytes | None
     recent: int
 
 
@@ -100,12 +100,13 @@ def _fit(order: FitOrder, pipe: Pipe) -> tuple[bytes, dict[str, Any]]:
     model.fit(_frame(train, order.variables, chosen), time=time_name(chosen), progress=report)
     with tempfile.TemporaryDirectory(prefix="alora-fit-") as folder:
         file = model.save(Path(folder) / "model.alora").read_bytes()
-    pipe.send(("progress", 1.0, "comparing with the active model"))
-    return file, compare(model, read_model(order.active), recent, order.variables)
+    pipe.send(("progress", 1.0, "judging recent rows"))
+    active = None if order.active is None else read_model(order.active)
+    return file, compare(model, active, recent, order.variables)
 
 
 def compare(
-    fresh: ALoRa, active: ALoRa, recent: RowBlock, variables: tuple[str, ...]
+    fresh: ALoRa, active: ALoRa | None, recent: RowBlock, variables: tuple[str, ...]
 ) -> dict[str, Any]:
     """How two models judge the same rows; rows in which either warms up are left out.
 
@@ -113,23 +114,24 @@ def compare(
     -------
     dict
         ``rows``; for "new" and "active" the share of alarming rows and the mean score;
-        ``agreement``, the share of rows on which both say the same.
+        ``agreement``, the share of rows on which both say the same. Without an active model the
+        new one stands alone.
     """
     judged = []
-    for model in (fresh, active):
+    for model in (fresh,) if active is None else (fresh, active):
         wanted = model.model_.preparation.variables
         judged.append(model.diagnose(_frame(recent, variables, wanted), progress=False))
-    warm = judged[0].warm_up | judged[1].warm_up
+    warm = np.logical_or.reduce([one.warm_up for one in judged])
     if warm.all():
         return {"rows": 0}
-    new, old = (one.score[~warm] for one in judged)
-    new_alarm, old_alarm = (one.alarm[~warm] for one in judged)
-    return {
-        "rows": int((~warm).sum()),
-        "new": {"alarm_rate": float(new_alarm.mean()), "mean_score": float(new.mean())},
-        "active": {"alarm_rate": float(old_alarm.mean()), "mean_score": float(old.mean())},
-        "agreement": float((new_alarm == old_alarm).mean()),
-    }
+    said: dict[str, Any] = {"rows": int((~warm).sum())}
+    for name, one in zip(("new", "active"), judged, strict=False):
+        alarm, score = one.alarm[~warm], one.score[~warm]
+        said[name] = {"alarm_rate": float(alarm.mean()), "mean_score": float(score.mean())}
+    if active is not None:
+        agreement = judged[0].alarm[~warm] == judged[1].alarm[~warm]
+        said["agreement"] = float(agreement.mean())
+    return said
 
 
 def _frame(block: RowBlock, variables: tuple[str, ...], chosen: tuple[str, ...]) -> pl.DataFrame:

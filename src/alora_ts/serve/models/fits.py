@@ -18,7 +18,7 @@ from alora_ts.serve.operate.events import News
 from alora_ts.serve.problems import ConflictError, NotFoundError
 from alora_ts.serve.store.fits import add_fit, change_fit, find_fit, list_fits, mark_lost
 from alora_ts.serve.store.models import model_file
-from alora_ts.serve.times import from_micros, now_micros
+from alora_ts.serve.times import from_micros, now_micros, to_micros
 
 if TYPE_CHECKING:
     from alora_ts.serve.scoring.source import Source
@@ -52,10 +52,14 @@ class Fits:
     ) -> dict[str, Any]:
         """Fit a model on a period of a source.
 
-        ``settings`` change the parameters, which are otherwise those of the active model.
+        ``settings`` change the parameters, which are otherwise those of the active model, or the
+        defaults where there is none yet.
         """
-        active = self._service.models.get(source.model_id)
-        wanted = active.clone().set_params(**{**settings, "threads": 1})
+        from alora_ts.estimator import ALoRa
+
+        model_id = source.model_id
+        base = ALoRa() if model_id is None else self._service.models.get(model_id).clone()
+        wanted = base.set_params(**{**settings, "threads": 1})
         if end <= start:
             raise AloraError("`end` must lie after `start`")
         if len(self._running) >= _WAITING:
@@ -80,7 +84,7 @@ class Fits:
             "fit started", source.name, lambda c: add_fit(c, record), {"fit": key}
         )
         with self._service.store.reading() as connection:
-            file = model_file(connection, source.model_id)
+            file = None if model_id is None else model_file(connection, model_id)
         order = FitOrder(
             store=self._service.store.address,
             source=source.id,
@@ -88,7 +92,7 @@ class Fits:
             start=start,
             end=end,
             parameters=wanted.plain_params(),
-            active=file or b"",
+            active=file,
             recent=self._service.settings.drift_rows,
         )
         with self._lock:
@@ -137,8 +141,11 @@ class Fits:
         shown = self.show(key)
         if shown["model_id"] is None:
             raise ConflictError(f"the fit is {shown['state']}; only a finished one has a model")
-        self._service.registry.activate(shown["source"], shown["model_id"])
-        return shown
+        source = self._service.registry.activate(
+            shown["source"], shown["model_id"], since=to_micros(shown["end"])
+        )
+        since = source.scored_from
+        return shown | {"scored_from": None if since is None else from_micros(since)}
 
     def heard(self, message: Mapping[str, Any]) -> None:
         """Show what another process says of a fit that it runs."""

@@ -29,13 +29,13 @@ _INCIDENTS = 10_000
 def recalibrate(service: Service, source: Source) -> dict[str, Any]:
     """Choose the alarm level by the model's own rule from recent scores.
 
-    Rows of incidents that people called real, or that were worse than low and not called normal,
-    are left out. Low ones that nobody judged stay in: a level lets some normal rows alarm, and
-    leaving them out would lower it a little more each time. The result lies within
-    ``feedback_limit`` times the model's level, up or down.
+    Rows of incidents that people called real, or that were worse than low, are left out: a verdict
+    "normal" silences a pattern and must not raise the level of everything else. Other low ones
+    stay in: a level lets some normal rows alarm, and leaving them out would lower it a little more
+    each time. The result lies within ``recalibrate_limit`` times the model's level, up or down.
     """
     settings = service.settings
-    model = service.models.get(source.model_id)
+    model = service.models.get(source.active)
     with service.store.reading() as connection:
         active = active_model(connection, source.id)
         recent = scored_rows(
@@ -57,9 +57,7 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
         )
     normal = np.ones(len(recent.times), dtype=bool)
     for incident in bad:
-        harmless = incident.verdict == "normal" or (
-            incident.verdict is None and incident.severity == "low"
-        )
+        harmless = incident.verdict != "real" and incident.severity == "low"
         if incident.kind == "anomaly" and not harmless:
             normal &= (recent.times < incident.start_us) | (recent.times > incident.end_us)
     if normal.sum() < FEWEST:
@@ -76,7 +74,7 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
         gap=model.model_.calibration.gap,
         rows_per_day=model.model_.preparation.rows_per_day,
     )
-    limit = settings.feedback_limit
+    limit = settings.recalibrate_limit
     value = float(np.clip(chosen.value, own.value / limit, own.value * limit))
     if not np.isfinite(value):
         raise DataError("the recent scores give no finite alarm level; look at the source's rows")
@@ -84,18 +82,19 @@ def recalibrate(service: Service, source: Source) -> dict[str, Any]:
     service.store.change(
         "level recalibrated",
         source.name,
-        lambda c: save_recalibration(c, source.id, source.model_id, value, note),
+        lambda c: save_recalibration(c, source.id, source.active, value, note),
         {"value": value},
     )
     return _show(service, source, note)
 
 
 def undo_recalibration(service: Service, source: Source) -> dict[str, Any]:
-    """Return to the alarm level the model was fitted with (and people's verdicts)."""
+    """Return to the alarm level the model was fitted with."""
+    model_id = source.active
     service.store.change(
         "recalibration undone",
         source.name,
-        lambda c: undo_recalibrations(c, source.id, source.model_id),
+        lambda c: undo_recalibrations(c, source.id, model_id),
     )
     return _show(service, source, "the model's own level")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +12,32 @@ from sqlalchemy import Connection
 
 from alora_ts.errors import ArtifactError
 from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
-from alora_ts.serve.models.levels import effective_threshold, moved_levels
 from alora_ts.serve.problems import ConflictError
+from alora_ts.serve.scoring.restore import UNTIMED_MICROS, row_micros
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
 from alora_ts.serve.store.models import model_cards, save_model
-from alora_ts.serve.store.progress import recount_rows
+from alora_ts.serve.store.progress import count_waiting, recount_rows
 from alora_ts.serve.store.record import Record
-from alora_ts.serve.store.rows import first_time
+from alora_ts.serve.store.rows import first_of_newest, first_time
 from alora_ts.serve.store.sources import (
     activate,
     add_source,
     all_sources,
+    begin_scoring,
+    recalibrated,
+    recalibrated_sources,
     roll_back,
     set_variables,
     was_activated,
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import first_summaries
+from alora_ts.serve.times import from_micros
 
 __all__ = ["Registry"]
 
 _ROWS_IN_BUCKET = 256
-_UNTIMED_STEP = 1.0
+_COLLECTED = 50_000
 
 
 class Registry:
@@ -42,7 +48,6 @@ class Registry:
     store : Store
     models : LoadedModels
     sources : Sources
-    feedback_limit : callable giving float
     changed : callable
         Called with a source whose model or alarm level has changed.
     """
@@ -53,20 +58,24 @@ class Registry:
         models: LoadedModels,
         sources: Sources,
         *,
-        feedback_limit: Callable[[], float],
         changed: Callable[[Source], None],
     ) -> None:
         self._store = store
         self._models = models
         self._sources = sources
-        self._feedback_limit = feedback_limit
         self._changed = changed
+        # What was read before a change must not be taken up after it.
+        self._lock = threading.RLock()
 
     def load(self) -> None:
         """Load the sources that the store knows, and see how far each is.
 
         Called again to see what other processes have changed.
         """
+        with self._lock:
+            self._load()
+
+    def _load(self) -> None:
         known = {source.name: source for source in self._sources.all()}
         with self._store.reading() as connection:
             cards: dict[str, dict[str, Any]] | None = None
@@ -78,17 +87,20 @@ class Registry:
                     _update(source, record)
                     if record.model_id == source.model_id:
                         continue
-                if record.model_id is None:
-                    continue
+                wanted, threshold = tuple(record.variables), math.inf
                 if cards is None:
-                    cards, moved = model_cards(connection), moved_levels(connection)
+                    cards, moved = model_cards(connection), recalibrated_sources(connection)
                     firsts = first_summaries(connection)
-                card = cards[record.model_id]
-                wanted, threshold = tuple(card["variables"]), float(card["threshold"])
-                if record.id in moved:
-                    threshold = self._level(connection, record.id, record.model_id, threshold)
+                if record.model_id is not None:
+                    card = cards[record.model_id]
+                    wanted, threshold = tuple(card["variables"]), float(card["threshold"])
+                    if record.id in moved:
+                        found = recalibrated(connection, record.id, record.model_id)
+                        threshold = threshold if found is None else float(found.value)
                 if source is not None:
+                    source.bucket_us = record.bucket_us
                     _take_up(source, tuple(record.variables), record.model_id, wanted, threshold)
+                    _update(source, record)
                     continue
                 source = Source(
                     id=record.id,
@@ -138,23 +150,73 @@ class Registry:
             return self._store.change("model uploaded", name, write)
         return self._store.writer.run(write)
 
-    def activate(self, name: str, model_id: str) -> Source:
-        """Let a source, known or new, use a model from its next row on."""
+    def collect(self, name: str) -> Source:
+        """Make a source without a model: it keeps rows to learn from."""
+        if name in {source.name for source in self._sources.all()}:
+            raise ConflictError(f"there is a source {name!r} already; choose another name")
+
+        def write(connection: Connection) -> int:
+            return add_source(connection, name, (), UNTIMED_MICROS * _ROWS_IN_BUCKET)
+
+        check_source_name(name)
+        with self._lock:
+            source = Source(
+                id=self._store.change("source made", name, write, {"model": None}),
+                name=name,
+                variables=(),
+                model_id=None,
+                wanted=(),
+                bucket_us=UNTIMED_MICROS * _ROWS_IN_BUCKET,
+                newest=None,
+                first=None,
+                rows=0,
+                threshold=math.inf,
+            )
+            self._sources.add(source)
+        self._changed(source)
+        return source
+
+    def collect_once(self, names: Iterable[str]) -> None:
+        """Make those of some sources that are not there yet."""
+        known = {source.name for source in self._sources.all()}
+        for name in names:
+            if name not in known:
+                self.collect(name)
+
+    def activate(self, name: str, model_id: str, *, since: int | None = None) -> Source:
+        """Let a source, known or new, use a model from its next row on.
+
+        One that collected until now is scored from ``since`` on, or from the first of its newest
+        50,000 rows, whichever is later.
+        """
         model = self._models.get(model_id)
         wanted = model.model_.preparation.variables
         known = {source.name: source for source in self._sources.all()}.get(name)
         if known is None:
             return self._make(check_source_name(name), model_id, wanted)
         variables = (*known.variables, *(v for v in wanted if v not in known.variables))
+        detail: dict[str, str] = {"model": model_id}
+        collected, start = known.collecting, -(2**62)
+        if collected:
+            known.bucket_us = self._bucket(model_id)
+            start = self._scored_from(known, since)
+            detail["scored_from"] = from_micros(start)
 
-        def write(connection: Connection) -> float:
+        def write(connection: Connection) -> tuple[float, int | None]:
+            waiting = None
+            if collected:
+                begin_scoring(connection, known.id, bucket=known.bucket_us, start=start)
+                waiting = count_waiting(connection, known.id, since=start)
             if variables != known.variables:
                 set_variables(connection, known.id, variables)
             activate(connection, known.id, model_id)
-            return self._threshold(connection, known.id, model_id)
+            return self._threshold(connection, known.id, model_id), waiting
 
-        threshold = self._store.change("model activated", name, write, {"model": model_id})
-        _take_up(known, variables, model_id, wanted, threshold)
+        with self._lock:
+            threshold, waiting = self._store.change("model activated", name, write, detail)
+            if waiting is not None:
+                known.scored_from, known.unscored = start, waiting
+            _take_up(known, variables, model_id, wanted, threshold)
         self._changed(known)
         return known
 
@@ -168,9 +230,10 @@ class Registry:
                 raise ConflictError(f"the source {name!r} has no earlier model to return to")
             return model_id, self._threshold(connection, source.id, model_id)
 
-        model_id, threshold = self._store.change("model rolled back", name, write)
-        wanted = self._models.get(model_id).model_.preparation.variables
-        _take_up(source, source.variables, model_id, wanted, threshold)
+        with self._lock:
+            model_id, threshold = self._store.change("model rolled back", name, write)
+            wanted = self._models.get(model_id).model_.preparation.variables
+            _take_up(source, source.variables, model_id, wanted, threshold)
         self._changed(source)
         return source
 
@@ -188,59 +251,66 @@ class Registry:
     def see_threshold(self, source: Source) -> None:
         """Read a source's alarm level, which another process may have changed."""
         with self._store.reading() as connection:
-            source.threshold = self._threshold(connection, source.id, source.model_id)
+            source.threshold = self._threshold(connection, source.id, source.active)
 
     def refresh_threshold(self, source: Source) -> float:
-        """Update a source's alarm level after verdicts and recalibrations."""
+        """Update a source's alarm level after recalibrations."""
         self.see_threshold(source)
         self._changed(source)
         return source.threshold
 
     def own_threshold(self, source: Source) -> float:
         """The alarm level a source's model was fitted with."""
-        return self._models.get(source.model_id).model_.calibration.threshold.value
+        return self._models.get(source.active).model_.calibration.threshold.value
 
     def _threshold(self, connection: Connection, source: int, model_id: str) -> float:
-        own = self._models.get(model_id).model_.calibration.threshold.value
-        return self._level(connection, source, model_id, own)
-
-    def _level(self, connection: Connection, source: int, model_id: str, own: float) -> float:
-        return effective_threshold(
-            connection, source, model_id, own=own, limit=self._feedback_limit()
-        )
+        """The model's own alarm level, or the one somebody asked to recalibrate it to."""
+        found = recalibrated(connection, source, model_id)
+        if found is not None:
+            return float(found.value)
+        return self._models.get(model_id).model_.calibration.threshold.value
 
     def _make(self, name: str, model_id: str, wanted: tuple[str, ...]) -> Source:
-        model = self._models.get(model_id).model_
-        timed = model.preparation.fitted.time == "datetime"
-        step = (model.preparation.step if timed else None) or _UNTIMED_STEP
-        bucket = max(1, round(step * _ROWS_IN_BUCKET * 1e6))
+        model, bucket = self._models.get(model_id).model_, self._bucket(model_id)
 
         def write(connection: Connection) -> int:
             number = add_source(connection, name, wanted, bucket)
             activate(connection, number, model_id)
             return number
 
-        source = Source(
-            id=self._store.change("source made", name, write, {"model": model_id}),
-            name=name,
-            variables=wanted,
-            model_id=model_id,
-            wanted=wanted,
-            bucket_us=bucket,
-            newest=None,
-            first=None,
-            rows=0,
-            threshold=model.calibration.threshold.value,
-        )
-        self._sources.add(source)
+        with self._lock:
+            source = Source(
+                id=self._store.change("source made", name, write, {"model": model_id}),
+                name=name,
+                variables=wanted,
+                model_id=model_id,
+                wanted=wanted,
+                bucket_us=bucket,
+                newest=None,
+                first=None,
+                rows=0,
+                threshold=model.calibration.threshold.value,
+            )
+            self._sources.add(source)
         self._changed(source)
         return source
+
+    def _bucket(self, model_id: str) -> int:
+        return row_micros(self._models.get(model_id)) * _ROWS_IN_BUCKET
+
+    def _scored_from(self, source: Source, since: int | None) -> int:
+        """Where scoring begins: more rows than these would keep new ones waiting for long."""
+        with self._store.reading() as connection:
+            oldest = first_of_newest(connection, source.id, _COLLECTED)
+        if oldest is None:
+            return -(2**62)
+        return oldest if since is None else max(oldest, since)
 
 
 def _take_up(
     source: Source,
     variables: tuple[str, ...],
-    model_id: str,
+    model_id: str | None,
     wanted: tuple[str, ...],
     threshold: float,
 ) -> None:
@@ -254,7 +324,11 @@ def _take_up(
 def _update(source: Source, record: Record) -> None:
     """See how far a source is."""
     source.newest, source.rows_from = record.newest_us, record.oldest_us
-    source.rows, source.unscored = record.row_count, record.unscored
+    source.rows = record.row_count
+    # Nothing waits to be scored where there is no model.
+    source.unscored = 0 if source.collecting else record.unscored
+    if source.collecting and len(record.variables) > len(source.variables):
+        source.variables = source.wanted = tuple(record.variables)
     source.arrived = record.arrived_us
     if source.first is None or record.oldest_us is None:
         source.first = record.oldest_us

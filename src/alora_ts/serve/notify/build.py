@@ -18,7 +18,7 @@ def build_channels(settings: NotifySettings) -> list[Channel]:
     Raises
     ------
     AloraError
-        When a secret cannot be read.
+        When a secret cannot be read, or an address cannot be used.
 
     Examples
     --------
@@ -36,6 +36,17 @@ def build_channels(settings: NotifySettings) -> list[Channel]:
         from alora_ts.serve.notify.webhook import WebhookNotifier
 
         found += [Channel(WebhookNotifier(own(section)), section) for section in settings.webhook]
+    if settings.alertmanager:
+        from alora_ts.serve.notify.alertmanager import AlertmanagerNotifier
+
+        found += [
+            Channel(AlertmanagerNotifier(own(section)), section)
+            for section in settings.alertmanager
+        ]
+    if settings.apprise:
+        from alora_ts.serve.notify.chat import AppriseNotifier
+
+        found += [Channel(AppriseNotifier(own(section)), section) for section in settings.apprise]
     if settings.mqtt:
         from alora_ts.serve.notify.mqtt import MqttNotifier
 

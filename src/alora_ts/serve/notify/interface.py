@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
-__all__ = ["EventKind", "IncidentEvent", "Notifier", "Outbox", "OutboxEntry"]
+__all__ = ["EventKind", "IncidentEvent", "Keeper", "Notifier", "Outbox", "OutboxEntry"]
 
 EventKind = Literal["opened", "updated", "closed"]
 
@@ -19,13 +19,15 @@ class IncidentEvent:
     ----------
     id : str
         Different for every event and the same at every attempt: receivers drop repetitions by it.
-    kind : {"opened", "updated", "closed"}
+    kind : {"opened", "updated", "closed", "missed"}
+        "missed" sums up what began and ended while the receiver could not be reached.
     incident : mapping
-        The incident as the HTTP interface shows it.
+        The incident as the HTTP interface shows it; where it is "missed", ``incidents`` with a
+        list of them.
     """
 
     id: str
-    kind: EventKind
+    kind: EventKind | Literal["missed"]
     incident: Mapping[str, object]
 
 
@@ -47,8 +49,35 @@ class Outbox(Protocol):
     ) -> Sequence[OutboxEntry]:
         """Give pending entries whose next attempt is not after ``now``, oldest first.
 
-        Those of one channel; None stands for every channel that is not ``known``.
+        Those of one channel; None stands for every channel that is not ``known``. An entry waits
+        for earlier ones of its incident.
         """
+        ...
+
+    async def fold(
+        self,
+        now: float,
+        *,
+        channel: str,
+        wants: Callable[[IncidentEvent], bool],
+        sum_up: bool,
+    ) -> None:
+        """Take out what began and ended without a word reaching the receiver for minutes.
+
+        One entry that sums it all up takes its place if asked for.
+        """
+        ...
+
+    async def take(self, entry: int, now: float) -> bool:
+        """Say whether an entry may be sent now; another process may have it."""
+        ...
+
+    async def hurry(self, now: float, *, channel: str) -> None:
+        """Let everything that waits for its next attempt be due."""
+        ...
+
+    async def lasting(self, channel: str) -> Sequence[IncidentEvent]:
+        """Give the newest event of every open incident that this channel is told of."""
         ...
 
     async def sent(self, entry: int) -> None:
@@ -74,4 +103,18 @@ class Notifier(Protocol):
 
     async def notify(self, event: IncidentEvent) -> None:
         """Deliver an event or raise; whoever calls tries again."""
+        ...
+
+
+@runtime_checkable
+class Keeper(Notifier, Protocol):
+    """A notifier whose receiver forgets what it does not hear of again."""
+
+    @property
+    def resend(self) -> float:
+        """Seconds from one repetition to the next."""
+        ...
+
+    async def keep(self, lasting: Callable[[], Awaitable[Sequence[IncidentEvent]]]) -> None:
+        """Say again what lasts, or raise."""
         ...

@@ -22,8 +22,10 @@ def link_to(event: IncidentEvent, page: object) -> str | None:
     >>> link_to(IncidentEvent("1", "opened", {"id": "i_7"}), "https://alora.example.org/")
     'https://alora.example.org/#/incidents/i_7'
     """
-    key = event.incident.get("id")
-    return None if page is None else f"{str(page).rstrip('/')}/#/incidents/{key}"
+    if page is None:
+        return None
+    every = f"{str(page).rstrip('/')}/#/incidents"
+    return every if event.kind == "missed" else f"{every}/{event.incident.get('id')}"
 
 
 def as_json(event: IncidentEvent, *, page: object = None) -> bytes:
@@ -39,6 +41,8 @@ def as_json(event: IncidentEvent, *, page: object = None) -> bytes:
         "id": event.id,
         "incident": dict(event.incident),
     }
+    if event.kind == "missed":
+        body["incidents"] = body.pop("incident")["incidents"]
     if (link := link_to(event, page)) is not None:
         body["link"] = link
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
@@ -54,7 +58,11 @@ def headline(event: IncidentEvent) -> str:
     'plant: anomaly began, first suspect pump'
     """
     incident: Mapping[str, Any] = event.incident
+    if event.kind == "missed":
+        return _how_many(incident["incidents"])
     source = incident.get("source", "unknown source")
+    if incident.get("kind") == "test":
+        return f"a test of the channel {source}: all is well"
     culprits = incident.get("culprits") or []
     if incident.get("kind") == "silence":
         names = [str(culprit["variable"]) for culprit in culprits]
@@ -68,8 +76,37 @@ def headline(event: IncidentEvent) -> str:
     }
     if incident.get("ending") == "gap":
         happened["closed"] = "data stopped during an incident"
+    if (count := _times(incident)) > 1:
+        happened["opened"] = f"anomaly began again, the {_ordinal(count)} time"
     text = f"{source}: {happened[event.kind]}"
+    if incident.get("silenced"):
+        text += " (silenced)"
     return f"{text}, first suspect {culprits[0]['variable']}" if culprits else text
+
+
+def _times(incident: Mapping[str, Any]) -> int:
+    """How often incidents of its pattern came, this one included."""
+    return int((incident.get("recurring") or {}).get("count", 1))
+
+
+def _ordinal(number: int) -> str:
+    """As in "22nd".
+
+    Examples
+    --------
+    >>> [_ordinal(number) for number in (2, 3, 4, 11, 21)]
+    ['2nd', '3rd', '4th', '11th', '21st']
+    """
+    teen = number % 100 // 10 == 1
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _how_many(missed: Sequence[Mapping[str, Any]]) -> str:
+    sources = _some(sorted({str(one.get("source")) for one in missed}))
+    return (
+        f"{sources}: {len(missed)} incident{'s' * (len(missed) > 1)} began and ended while this "
+        "channel could not be reached"
+    )
 
 
 def _some(names: Sequence[str]) -> str:
@@ -98,6 +135,10 @@ def story(event: IncidentEvent, *, page: object = None) -> str:
       pump, 80 % of the deviation, too high
     """
     incident: Mapping[str, Any] = event.incident
+    if event.kind == "missed":
+        told = [IncidentEvent(event.id, "closed", one) for one in incident["incidents"]]
+        lines = [f"{one.incident.get('start')} {headline(one)}" for one in told]
+        return "\n".join([headline(event), "", *lines, *_linked(event, page)])
     lines = [headline(event), "", f"began: {incident.get('start', 'unknown')}"]
     lines.append(f"ended: {incident.get('end') or 'not yet'}")
     if incident.get("kind") == "silence":
@@ -108,6 +149,10 @@ def story(event: IncidentEvent, *, page: object = None) -> str:
         return "\n".join([*lines, *_linked(event, page)])
     if isinstance(peak := incident.get("peak"), int | float):
         lines.append(f"highest score: {peak:.2f} (above 1 is an alarm)")
+    if (count := _times(incident)) > 1:
+        lines.append(f"recurring: {count} times since {incident['recurring']['first']}")
+    if incident.get("silenced"):
+        lines.append("silenced: a verdict says that this pattern is normal")
     lines += [f"{fact.label}: {fact.text}" for fact in facts(incident)]
     culprits = incident.get("culprits") or []
     if culprits:

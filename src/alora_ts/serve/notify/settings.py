@@ -19,7 +19,10 @@ from alora_ts.serve.notify.interface import EventKind
 from alora_ts.serve.notify.template import check_template
 
 __all__ = [
+    "AlertmanagerSettings",
+    "AppriseSettings",
     "ChannelSection",
+    "HttpSection",
     "MqttOutSettings",
     "NotifySettings",
     "SmtpSettings",
@@ -28,6 +31,7 @@ __all__ = [
 
 
 _HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+_LabelName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class ChannelSection(Section):
@@ -40,23 +44,57 @@ class ChannelSection(Section):
     name: Name
     events: Annotated[tuple[EventKind, ...], Field(min_length=1)] = ("opened", "closed")
     sources: tuple[str, ...] = ()
-    attempts: Annotated[int, Field(ge=1, le=100)] = 12
+    attempts: Annotated[int, Field(ge=1, le=1000)] = 100
     page: HttpUrl | None = None
     template: Annotated[str, Field(min_length=1), AfterValidator(check_template)] | None = None
 
 
-class WebhookSettings(ChannelSection):
-    """``[[notify.webhook]]``: an HTTP POST, signed when a secret is given.
+class HttpSection(ChannelSection):
+    """What every channel over HTTP has.
 
-    ``headers`` are sent with it; their values are kept out of messages and logs.
+    ``headers`` are sent with each request; their values are kept out of messages and logs.
     """
 
     url: PlainUrl
-    secret: SecretStr | None = None
-    secret_file: Path | None = None
     timeout: Seconds = 10.0
     ca_file: Path | None = None
     headers: dict[_HeaderName, SecretStr] = Field(default_factory=dict)
+
+
+class WebhookSettings(HttpSection):
+    """``[[notify.webhook]]``: an HTTP POST, signed when a secret is given."""
+
+    secret: SecretStr | None = None
+    secret_file: Path | None = None
+
+
+class AlertmanagerSettings(HttpSection):
+    """``[[notify.alertmanager]]``: alerts that fire while their incident is open.
+
+    ``resend`` is how often it hears that they do; it forgets an alert after four times as long.
+    ``labels`` are added to every alert.
+    """
+
+    events: Annotated[tuple[EventKind, ...], Field(min_length=1)] = ("opened", "updated", "closed")
+    resend: Annotated[float, Field(ge=0.1, le=3600)] = 60.0
+    labels: dict[_LabelName, str] = Field(default_factory=dict)
+
+
+class AppriseSettings(ChannelSection):
+    """``[[notify.apprise]]``: a chat or paging service by its Apprise address.
+
+    The address holds keys, so it is a secret.
+    """
+
+    url: SecretStr | None = None
+    url_file: Path | None = None
+    timeout: Seconds = 30.0
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Self:
+        if (self.url is None) == (self.url_file is None):
+            raise ValueError("give the address as either `url` or `url_file`")
+        return self
 
 
 class MqttOutSettings(ChannelSection, BrokerSettings):
@@ -95,6 +133,8 @@ class NotifySettings(Section):
     webhook: tuple[WebhookSettings, ...] = ()
     mqtt: tuple[MqttOutSettings, ...] = ()
     smtp: tuple[SmtpSettings, ...] = ()
+    alertmanager: tuple[AlertmanagerSettings, ...] = ()
+    apprise: tuple[AppriseSettings, ...] = ()
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -103,4 +143,4 @@ class NotifySettings(Section):
 
     def channels(self) -> list[ChannelSection]:
         """List the channels of all kinds."""
-        return [*self.webhook, *self.mqtt, *self.smtp]
+        return [*self.webhook, *self.mqtt, *self.smtp, *self.alertmanager, *self.apprise]

@@ -9,11 +9,13 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.notify.dispatcher import ChannelState
+from alora_ts.serve.rows.interface import ConnectorStatus
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.heartbeat import beat
-from alora_ts.serve.store.outbox import count_by_channel
-from alora_ts.serve.times import now_micros
-from alora_ts.serve.workers.show import show_workers
+from alora_ts.serve.store.outbox import count_by_channel, dead_reasons
+from alora_ts.serve.times import from_micros, now_micros
+from alora_ts.serve.workers.show import show_channels, show_connectors, show_workers
 from alora_ts.version import __version__
 
 __all__ = ["is_ready", "show_health"]
@@ -26,9 +28,9 @@ _LONG_LAG = 60.0
 def show_health(service: Service) -> dict[str, Any]:
     """What the health page shows."""
     with service.store.reading() as connection:
-        counted = count_by_channel(connection)
+        counted, reasons = count_by_channel(connection), dead_reasons(connection)
         workers = show_workers(service, connection)
-    connectors = _show_connectors(service, workers)
+    connectors = [_show_connector(service, one) for one in show_connectors(service, workers)]
     now, started = now_micros(), service.started
     lag = max((one.lag(now, started=started) for one in service.sources.all()), default=0.0)
     shown = {
@@ -37,8 +39,16 @@ def show_health(service: Service) -> dict[str, Any]:
         "free_disk": shutil.disk_usage(service.settings.folder).free,
         "connectors": connectors,
         "channels": [
-            {"name": name, "pending": 0, "sent": 0, "dead": 0, **counted.get(name, {})}
-            for name in service.channels()
+            {
+                "name": name,
+                "pending": 0,
+                "sent": 0,
+                "dead": 0,
+                "missed": 0,
+                **counted.get(name, {}),
+                **_show_channel(state, reasons.get(name)),
+            }
+            for name, state in show_channels(service, workers).items()
         ],
         "workers": workers,
         "troubles": {
@@ -89,28 +99,35 @@ def _what_is_wrong(shown: dict[str, Any]) -> list[str]:
                 f"the connector {one['name']} hears nothing of {len(one['silent'])} signals"
             )
     for one in shown["channels"]:
+        if one["failing_since"]:
+            said.append(f"the channel {one['name']} cannot be reached: {one['error']}")
         if one["dead"]:
-            said.append(f"{one['dead']:,} notifications by {one['name']} were given up")
+            said.append(
+                f"{one['dead']:,} notifications by {one['name']} were given up: {one['gave_up']}"
+            )
     if shown["settings_error"]:
         said.append(f"the changed settings were not taken over: {shown['settings_error']}")
     return said
 
 
-def _show_connectors(service: Service, workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Their status as whoever runs them sees it.
-
-    One that is connected to a gateway that says nothing is not well.
-    """
-    elsewhere = {
-        one["name"]: one for worker in workers if worker["alive"] for one in worker["connectors"]
+def _show_channel(state: ChannelState, gave_up: str | None) -> dict[str, Any]:
+    since = state.failing_since
+    return {
+        "failing_since": None if since is None else from_micros(int(since * 1e6)),
+        "error": state.error,
+        "gave_up": gave_up,
     }
-    return [
-        {
-            **elsewhere.get(status.name, asdict(status)),
-            "silent": service.silences.of(status.source, status.name),
-        }
-        for status in (one.status() for one in service.tasks.connectors)
+
+
+def _show_connector(service: Service, status: ConnectorStatus) -> dict[str, Any]:
+    """Its status; one that is connected to a gateway that says nothing is not well."""
+    silent = [
+        name if source == status.source else f"{source}: {name}"
+        for source, who in service.silences.known()
+        if who == status.name
+        for name in service.silences.of(source, who)
     ]
+    return {**asdict(status), "silent": silent}
 
 
 def is_ready(service: Service) -> str | None:

@@ -70,6 +70,7 @@ def _show(
 ) -> dict[str, Any]:
     reading = last[-1] if last else None
     shown = [show_incident(record._asdict(), source.name) for record in incidents]
+    alarming = [incident for incident in shown if not incident["silenced"]]
     silent = sorted(
         {
             culprit["variable"]
@@ -86,13 +87,15 @@ def _show(
         "first_time": None if source.first is None else from_micros(source.first),
         "last_time": None if source.newest is None else from_micros(source.newest),
         "score": None if reading is None else reading.score,
-        "threshold": source.threshold,
-        "state": _state(service, source, shown, reading),
+        "threshold": None if source.collecting else source.threshold,
+        "state": _state(service, source, alarming, reading),
         "silent_signals": silent,
-        "open_incidents": len(shown),
-        "worst": max(shown, key=_how_bad, default=None),
+        "open_incidents": len(alarming),
+        "silenced_incidents": len(shown) - len(alarming),
+        "worst": max(alarming, key=_how_bad, default=None),
         "recent": [row.score for row in last[-recent:]] if recent else [],
         "can_roll_back": earlier,
+        "scored_from": None if source.scored_from is None else from_micros(source.scored_from),
         "trouble": service.crew.troubles.get(source.name),
     }
 
@@ -110,6 +113,8 @@ def _state(
 
     It follows from incidents, not from the last row, of which a single one can be odd.
     """
+    if source.collecting:
+        return "collecting"
     if source.newest is None:
         return "waiting"
     if any(incident["kind"] != "silence" for incident in incidents):

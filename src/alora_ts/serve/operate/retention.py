@@ -21,6 +21,7 @@ from alora_ts.serve.store.retention import (
     delete_summaries,
     give_back,
 )
+from alora_ts.serve.store.sources import scoring_state
 from alora_ts.serve.times import now_micros
 
 if TYPE_CHECKING:
@@ -119,4 +120,7 @@ def _shorter(one: float, other: float) -> float:
 def _of(
     source: Source, work: Callable[[Connection, int, int], int]
 ) -> Callable[[Connection, int], int]:
-    return lambda connection, before: work(connection, source.id, before)
+    """Delete of a source, but nothing that waits to be scored, however old it is."""
+    return lambda connection, before: work(
+        connection, source.id, min(before, scoring_state(connection, source.id)[0])
+    )

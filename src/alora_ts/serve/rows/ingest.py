@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,13 +19,15 @@ from alora_ts.serve.store.cells import pack_cells
 from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.progress import newest_of, note_rows
 from alora_ts.serve.store.rows import fill_rows, insert_rows, known_rows
-from alora_ts.serve.store.sources import note_late
+from alora_ts.serve.store.sources import note_late, set_variables, variables_of
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import from_micros, now_micros
 
 __all__ = ["Ingest"]
 
 _FEW = 500
+_MOST_VARIABLES = 2000  # of a source that has no model to say which
+_LONGEST_NAME = 200
 _EARLIEST = 0  # 1970: older times are clocks that were never set
 
 
@@ -109,6 +111,8 @@ class Ingest:
                 f"{known.unscored:,} rows of {known.name!r} wait to be scored; send more later, or "
                 "give the service a faster machine"
             )
+        if known.collecting:
+            await self.learn(known, _names(rows))
         if len(rows) > _FEW:
             # Long enough to hold up other requests.
             batch = await asyncio.to_thread(self._check, known, rows)
@@ -128,6 +132,28 @@ class Ingest:
         )
         self._metrics.received(batch.source.name, receipt, [code for _, code, _ in batch.rejected])
         return receipt
+
+    async def learn(self, source: Source, names: Iterable[str]) -> None:
+        """Let a source without a model have these variables, as far as there is room."""
+        known = frozenset(source.variables)
+        fresh = [name for name in dict.fromkeys(names) if name not in known]
+        if not source.collecting or not fresh:
+            return
+
+        def write(connection: Connection) -> tuple[str, ...]:
+            # From the store: other processes may have heard of other names.
+            there = variables_of(connection, source.id)
+            more = [name for name in fresh if name not in there and _can_name(name)]
+            if more and source.collecting:
+                there = (*there, *more)[:_MOST_VARIABLES]
+                set_variables(connection, source.id, there)
+            return there
+
+        def written(there: tuple[str, ...]) -> None:
+            if source.collecting and len(there) > len(source.variables):
+                source.variables = source.wanted = there
+
+        await asyncio.wrap_future(self._store.writer.submit(write, written, source=source.id))
 
     def _check(self, source: Source, rows: Sequence[Row | RowError]) -> _Batch:
         batch = _Batch(source)
@@ -159,10 +185,16 @@ class Ingest:
         seen: dict[int, NDArray[np.float64]] = {}
         if newest is not None:
             old = [time for _, time, _ in batch.rows if time <= newest]
-            seen = known_rows(connection, source.id, len(source.variables), old)
+            if old:
+                # Others may know of more variables than this process did when it checked.
+                width = max(len(variables_of(connection, source.id)), len(source.variables))
+                seen = known_rows(connection, source.id, width, old)
         limit = int(self._late_limit() * 1e6)
-        for index, time, numbers in batch.rows:
-            there = seen.get(time)
+        for index, time, checked in batch.rows:
+            there, numbers = seen.get(time), checked
+            if there is not None and len(checked) < len(there):
+                numbers = np.full(len(there), np.nan)
+                numbers[: len(checked)] = checked
             # Two gateways may each send a part of a row; what is there stays.
             fills = None if there is None else np.isnan(there) & ~np.isnan(numbers)
             if fills is not None and not fills.any():
@@ -208,13 +240,30 @@ class Ingest:
             return
         times = list(batch.fresh)
         source.rows += len(times)
-        source.unscored += len(times)
+        # Nothing waits to be scored where there is no model.
+        source.unscored += 0 if source.collecting else len(times)
         source.arrived = now_micros()
         source.newest = max(times) if source.newest is None else max(source.newest, *times)
         source.first = min(times) if source.first is None else min(source.first, *times)
         oldest = source.rows_from
         source.rows_from = min(times) if oldest is None else min(oldest, *times)
         self._wake(source)
+
+
+def _names(rows: Sequence[Row | RowError]) -> Iterable[str]:
+    """What rows call their numbers, in the order they came."""
+    return (
+        name
+        for row in rows
+        if isinstance(row, Row) and isinstance(row.values, Mapping)
+        for name, value in row.values.items()
+        if value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    )
+
+
+def _can_name(name: object) -> bool:
+    """Whether people and databases can do with a name."""
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def _packed(rows: Mapping[int, NDArray[np.float64]]) -> list[tuple[int, bytes]]:

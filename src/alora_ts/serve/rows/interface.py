@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -95,6 +95,14 @@ class Host(Protocol):
         """Name the variables of a source's active model; AloraError for an unknown source."""
         ...
 
+    def collecting(self, source: str) -> bool:
+        """Whether a source has no model yet, so that any variable is welcome."""
+        ...
+
+    async def learn(self, source: str, names: Iterable[str]) -> None:
+        """Let a source without a model have these variables; nothing for one that has a model."""
+        ...
+
     async def accept(self, source: str, rows: Sequence[Row]) -> Receipt:
         """Store rows; they are durable when this returns."""
         ...
@@ -118,7 +126,7 @@ class Connector(Protocol):
 
     @property
     def kind(self) -> str:
-        """Which connector it is: mqtt, prometheus, directory or stdin."""
+        """Which connector it is, named as its section: mqtt, kafka, directory and so on."""
         ...
 
     async def run(self, host: Host) -> None:

@@ -14,9 +14,19 @@ from alora_ts.model.stream import Stream
 from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.store.rows import RowBlock, rows_before
 
-__all__ = ["gap_micros", "held_rows", "push_time", "replay", "replayed_rows"]
+__all__ = [
+    "UNTIMED_MICROS",
+    "gap_micros",
+    "held_rows",
+    "push_time",
+    "replay",
+    "replayed_rows",
+    "row_micros",
+]
 
 _SEARCHED = 2000
+UNTIMED_MICROS = 1_000_000
+"""From a row to the next where nobody saw dates."""
 
 
 def push_time(model: ALoRa, time: int) -> np.datetime64 | None:
@@ -35,11 +45,15 @@ def gap_micros(model: ALoRa) -> float | None:
     return None if gap is None or push_time(model, 0) is None else gap * 1e6
 
 
+def row_micros(model: ALoRa) -> int:
+    """From a row to the next, as the model learned it; a second where it saw no dates."""
+    step = model.model_.preparation.step if push_time(model, 0) is not None else None
+    return UNTIMED_MICROS if not step else max(1, round(step * 1e6))
+
+
 def replayed_rows(model: ALoRa) -> int:
     """How many rows before a row can touch its reading, apart from held values."""
-    fitted = model.model_
-    memory = max(fitted.calibration.rule.smoothing, fitted.options.localization_memory)
-    return fitted.window + memory
+    return model.model_.reach + 1
 
 
 def replay(
@@ -78,8 +92,8 @@ def replay(
         limit=replayed_rows(model),
         kept=kept,
     )
-    for time, row in zip(block.times.tolist(), block.values, strict=True):
-        stream.push(row, time=push_time(model, time))
+    times = [push_time(model, time) for time in block.times.tolist()]
+    stream.push_many(block.values, times=times)
     return stream, block
 
 

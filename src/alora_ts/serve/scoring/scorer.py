@@ -12,16 +12,23 @@ from sqlalchemy import Connection
 
 from alora_ts.diagnosis import Reading
 from alora_ts.diagnosis.builder import Block
+from alora_ts.diagnosis.repeats import WITHIN
 from alora_ts.model.stream import Stream
+from alora_ts.serve.incidents.patterns import is_silenced
 from alora_ts.serve.incidents.updates import Change, Changes
 from alora_ts.serve.models.cache import LoadedModels
 from alora_ts.serve.notify.interface import EventKind
 from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.scoring.recent_rows import Past
-from alora_ts.serve.scoring.restore import held_rows, push_time, replay
+from alora_ts.serve.scoring.restore import held_rows, push_time, replay, row_micros
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.store.cells import pack_detail, unpack_cells
-from alora_ts.serve.store.incidents import incidents_from, last_incident_before, save_incident
+from alora_ts.serve.store.incidents import (
+    incidents_from,
+    last_incident_before,
+    save_incidents,
+    was_silenced,
+)
 from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.outbox import post, was_told
 from alora_ts.serve.store.progress import note_scored
@@ -57,7 +64,7 @@ class Scored:
     alarm : bool
         Whether the last row alarms.
     lasts : bool
-        Whether an anomaly is not over yet.
+        Whether an anomaly that alarms is not over yet.
     latencies : list of float
         Seconds from each row's arrival to its stored reading.
     """
@@ -141,8 +148,8 @@ class Scorer:
             self._held = HeldRows()
         self._held.forget_from(start)
         source.reload = False
-        self._model = self._models.get(source.model_id)
-        self._model_id = source.model_id
+        self._model = self._models.get(source.active)
+        self._model_id = source.active
         fitted = self._model.model_
         self._places = source.variables
         self._variables = fitted.preparation.variables
@@ -172,7 +179,7 @@ class Scorer:
         self._untold = {key for key in going_on if not was_told(connection, key)}
         self._changes = Changes(
             source_id=source.id,
-            model_id=source.model_id,
+            model_id=self._model_id,
             before=before,
             after=after,
             present=self._builder.open,
@@ -195,9 +202,9 @@ class Scorer:
         past = read_readings(connection, source, start=since, end=start)
         values = unpack_cells([row.cells for row in past], d)[:, self._columns]
         times = np.fromiter((row.time_us for row in past), np.int64, len(past))
-        score, raw, drift = (
+        score, raw, drift, shift = (
             np.fromiter((getattr(row, name) for row in past), np.float64, len(past))
-            for name in ("score", "raw", "drift")
+            for name in ("score", "raw", "drift", "shift")
         )
         self._builder.push(
             Block(
@@ -206,10 +213,11 @@ class Scorer:
                 warm_up=np.fromiter((row.warm_up for row in past), bool, len(past)),
                 details=self._past.take(times, values),
                 times=times,
+                shift=shift,
             )
         )
 
-    def _raw_scores(self, connection: Connection, start: int) -> list[float]:
+    def _raw_scores(self, connection: Connection, start: int) -> list[tuple[float, float]]:
         """What the active model said of the last rows; another model's scores are no measure."""
         active = active_model(connection, self._source.id)
         return raw_scores_before(
@@ -258,6 +266,8 @@ class Scorer:
                 "score": float(score[at]),
                 "raw": reading.raw,
                 "drift": reading.drift,
+                "shift": reading.shift,
+                "novelty": reading.novelty,
                 "rank": reading.rank,
                 "warm_up": reading.warm_up,
                 "alarm": bool(pushed.alarm[at]),
@@ -284,6 +294,8 @@ class Scorer:
         # The bucket of the newest row still grows.
         finished = sorted(touched - {bucket})
         channels = self._channels()
+        # The rule counts rows from one incident's end to the next one's start.
+        within = (WITHIN + 1) * row_micros(self._model)
 
         def write(connection: Connection) -> int:
             save_readings(connection, records)
@@ -292,9 +304,15 @@ class Scorer:
                     connection, source.id, len(self._places), start=start, width=source.bucket_us
                 )
             for change in scored.changes:
-                change.record.update(save_incident(connection, change.record))
-                for kind in self._news(change):
+                before = was_silenced(connection, change.record["id"])
+                change.judged(is_silenced(connection, change.record), before=before)
+            save_incidents(connection, [one.record for one in scored.changes], within=within)
+            for change in scored.changes:
+                for kind in self._news(connection, change):
                     post(connection, channels, kind, change.shown(source.name))
+            if scored.lasts:
+                going_on = last_incident_before(connection, source.id, last + 1)
+                scored.lasts = going_on is None or not going_on.silenced
             scored_until(connection, source.id, last + 1, late_count)
             # A block that is not full was the last one.
             full = len(times) == _AT_ONCE
@@ -307,17 +325,25 @@ class Scorer:
         if (held := self._past.held) is not None:
             self._held.note(last, held, rows=len(times))
 
-    def _news(self, change: Change) -> tuple[EventKind, ...]:
-        """What to tell of a change: rows that are filled in later bring no news of the past."""
+    def _news(self, connection: Connection, change: Change) -> tuple[EventKind, ...]:
+        """What to tell of a change.
+
+        Rows that are filled in later bring no news of the past, nor does what is silenced.
+        """
         key, told = change.record["id"], change.told
-        if change.record["end_us"] < now_micros() - self._max_age() * 1e6:
+        old = change.record["end_us"] < now_micros() - self._max_age() * 1e6
+        if old or change.record["silenced"]:
             if "opened" in told:
                 self._untold.add(key)
             # Who heard that it began hears that it ended.
             told = ("closed",) if "closed" in told and key not in self._untold else ()
         elif key in self._untold:
-            told = ("opened", *(kind for kind in told if kind == "closed"))
             self._untold.discard(key)
+            # A verdict that was taken back may have told of it meanwhile.
+            if not was_told(connection, key):
+                told = ("opened", *(kind for kind in told if kind == "closed"))
+        elif change.flipped and not told:
+            told = ("updated",)
         if change.record["state"] != "open":
             self._untold.discard(key)
         return told

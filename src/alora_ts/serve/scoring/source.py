@@ -1,4 +1,4 @@
-"""A source: one named stream of rows with one active model."""
+"""A source: one named stream of rows with one active model, or none yet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from alora_ts.errors import AloraError, nearest
-from alora_ts.serve.problems import NotFoundError
+from alora_ts.serve.problems import ConflictError, NotFoundError
 
 __all__ = ["Source", "Sources", "UnknownSourceError", "check_source_name"]
 
@@ -43,9 +43,10 @@ class Source:
     name : str
     variables : tuple of str
         All it ever had, in the order of the stored numbers.
-    model_id : str
+    model_id : str or None
+        None while it collects rows to learn from.
     wanted : tuple of str
-        The variables of the active model.
+        The variables of the active model; all it has while there is none.
     bucket_us : int
         Width of its summaries.
     newest, first : int or None
@@ -63,12 +64,15 @@ class Source:
         Rows that wait to be scored, about: late rows are not counted again.
     scored_at : int
         When rows were last scored, or there was nothing left to score.
+    scored_from : int or None
+        For one that collected rows since the start of the service: from which time on they are
+        scored since it has a model.
     """
 
     id: int
     name: str
     variables: tuple[str, ...]
-    model_id: str
+    model_id: str | None
     wanted: tuple[str, ...]
     bucket_us: int
     newest: int | None
@@ -80,6 +84,22 @@ class Source:
     unscored: int = 0
     scored_at: int = 0
     reload: bool = True
+    scored_from: int | None = None
+
+    @property
+    def collecting(self) -> bool:
+        """Whether it has no model yet: rows are stored, and not scored."""
+        return self.model_id is None
+
+    @property
+    def active(self) -> str:
+        """The id of its model, for what needs one."""
+        if self.model_id is None:
+            raise ConflictError(
+                f"the source {self.name!r} has no model yet, it collects rows; fit one from them "
+                "and activate it first"
+            )
+        return self.model_id
 
     def lag(self, now: int, *, started: int) -> float:
         """Seconds since rows were last scored (or the service started), while some wait."""

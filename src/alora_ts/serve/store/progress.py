@@ -6,7 +6,14 @@ from sqlalchemy import Connection, func, select, update
 
 from alora_ts.serve.store.schema import rows, sources
 
-__all__ = ["lock_sources", "newest_of", "note_rows", "note_scored", "recount_rows"]
+__all__ = [
+    "count_waiting",
+    "lock_sources",
+    "newest_of",
+    "note_rows",
+    "note_scored",
+    "recount_rows",
+]
 
 
 def lock_sources(connection: Connection, some: set[int]) -> None:
@@ -64,14 +71,18 @@ def note_scored(connection: Connection, source: int, count: int, *, until: int, 
     int
         How many wait.
     """
-    waiting = (
-        select(func.count())
-        .select_from(rows)
-        .where(rows.c.source_id == source, rows.c.time_us >= until)
-    )
+    if last:
+        return count_waiting(connection, source, since=until)
     here = select(sources.c.unscored).where(sources.c.id == source)
-    before: int = connection.scalar(here) or 0
-    left = int(connection.scalar(waiting) or 0) if last else max(0, before - count)
+    left = max(0, (connection.scalar(here) or 0) - count)
+    connection.execute(update(sources).where(sources.c.id == source).values(unscored=left))
+    return left
+
+
+def count_waiting(connection: Connection, source: int, *, since: int) -> int:
+    """Count the rows from a time on and keep that as what waits; returns it."""
+    mine = select(func.count()).where(rows.c.source_id == source, rows.c.time_us >= since)
+    left = int(connection.scalar(mine) or 0)
     connection.execute(update(sources).where(sources.c.id == source).values(unscored=left))
     return left
 

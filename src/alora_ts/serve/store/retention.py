@@ -56,10 +56,12 @@ def delete_summaries(connection: Connection, source: int, before: int) -> int:
 
 
 def delete_notifications(connection: Connection, before: int) -> int:
-    """Delete notifications that were sent or given up before a time."""
+    """Delete notifications that were sent or given up before a time, unless they still count."""
+    # Whether somebody was told of an incident matters while it is open.
+    lasts = exists().where(incidents.c.id == outbox.c.incident_id, incidents.c.state == "open")
     old = (
         select(outbox.c.id)
-        .where(outbox.c.state != "pending", outbox.c.created_us < before)
+        .where(outbox.c.state != "pending", outbox.c.created_us < before, ~lasts)
         .order_by(outbox.c.id)
         .limit(_AT_ONCE)
     )

@@ -19,12 +19,14 @@ __all__ = [
     "SAME_ROW",
     "RowBlock",
     "fill_rows",
+    "first_of_newest",
     "first_time",
     "insert_rows",
     "known_rows",
     "raw_scores_before",
     "read_readings",
     "recent_scores",
+    "row_times",
     "rows_before",
     "rows_from",
     "save_readings",
@@ -145,12 +147,37 @@ def _block(found: Sequence[Record], variables: int) -> RowBlock:
     return RowBlock(times, arrived, unpack_cells([row[2] for row in found], variables))
 
 
+def row_times(
+    connection: Connection, source: int, *, start: int, end: int, limit: int
+) -> NDArray[np.int64]:
+    """The times of the newest rows in [start, end), oldest first."""
+    query = (
+        select(rows.c.time_us)
+        .where(rows.c.source_id == source, rows.c.time_us >= start, rows.c.time_us < end)
+        .order_by(rows.c.time_us.desc())
+        .limit(limit)
+    )
+    return np.array(connection.scalars(query).all()[::-1], dtype=np.int64)
+
+
 def first_time(connection: Connection, source: int) -> int | None:
     """The time of the first row."""
     first: int | None = connection.scalar(
         select(func.min(rows.c.time_us)).where(rows.c.source_id == source)
     )
     return first
+
+
+def first_of_newest(
+    connection: Connection, source: int, count: int, *, end: int | None = None
+) -> int | None:
+    """The time of the oldest among the newest ``count`` rows (before ``end``)."""
+    query = select(rows.c.time_us).where(rows.c.source_id == source)
+    if end is not None:
+        query = query.where(rows.c.time_us < end)
+    newest = query.order_by(rows.c.time_us.desc()).limit(count).subquery()
+    found: int | None = connection.scalar(select(func.min(newest.c.time_us)))
+    return found
 
 
 def recent_scores(connection: Connection, source: int, *, limit: int) -> Sequence[Record]:
@@ -170,13 +197,13 @@ def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> 
 
 def raw_scores_before(
     connection: Connection, source: int, *, end: int, arrived: int, limit: int
-) -> list[float]:
-    """The last raw scores before ``end`` of rows that came since ``arrived``, oldest first.
+) -> list[tuple[float, float]]:
+    """The last raw scores and novelties before ``end``, oldest first.
 
-    Warm-up rows are left out.
+    Of rows that came since ``arrived``; warm-up rows are left out.
     """
     query = (
-        select(readings.c.raw)
+        select(readings.c.raw, readings.c.novelty)
         .join(rows, SAME_ROW)
         .where(
             readings.c.source_id == source,
@@ -187,7 +214,7 @@ def raw_scores_before(
         .order_by(readings.c.time_us.desc())
         .limit(limit)
     )
-    return [float(raw) for raw in connection.scalars(query)][::-1]
+    return [(float(raw), float(new)) for raw, new in connection.execute(query)][::-1]
 
 
 def read_readings(
@@ -207,6 +234,7 @@ def read_readings(
             readings.c.score,
             readings.c.raw,
             readings.c.drift,
+            readings.c.shift,
             readings.c.rank,
             readings.c.warm_up,
             readings.c.alarm,

@@ -23,10 +23,13 @@ __all__ = [
     "audit",
     "fits",
     "heartbeat",
+    "held",
     "incidents",
+    "judgements",
     "leases",
     "metadata",
     "models",
+    "mutes",
     "outbox",
     "readings",
     "recalibrations",
@@ -116,6 +119,9 @@ readings = Table(
     Column("raw", Float(53), nullable=False),
     # By how much the alarm level stood above its own height, because all scores had drifted.
     Column("drift", Float(53), nullable=False),
+    # What was taken off the score as usual, in times of the alarm level.
+    Column("shift", Float(53), nullable=False, server_default="0"),
+    Column("novelty", Float(53), nullable=False, server_default="0"),
     Column("rank", Integer, nullable=False),
     Column("warm_up", Boolean, nullable=False),
     Column("alarm", Boolean, nullable=False, server_default=false()),
@@ -148,12 +154,36 @@ incidents = Table(
     Column("peak_raw", Float(53), nullable=False),
     Column("severity", Text, nullable=False),
     Column("verdict", Text, nullable=True),
+    # Key of its pattern (diagnosis/repeats.py), and the first incident of those that recur.
+    Column("pattern", Text, nullable=True),
+    Column("series", Text, nullable=True),
+    # Whether a verdict on its pattern keeps it from alarming.
+    Column("silenced", Boolean, nullable=False, server_default=false()),
     # What people did about it: incidents/work.py.
     Column("work", JSON(none_as_null=True), nullable=True),
     # All else the API shows: diagnosis/fields.py says what.
     Column("detail", JSON, nullable=False),
     Index("incidents_by_time", "start_us", "id"),
     Index("incidents_by_source", "source_id", "start_us"),
+    Index("incidents_by_pattern", "source_id", "pattern", "start_us"),
+    Index("incidents_by_series", "series", "start_us"),
+    Index("incidents_by_state", "state", "source_id"),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    # What a person said of an incident, and thereby of its pattern as it was then.
+    Column("incident_id", Text, ForeignKey("incidents.id"), primary_key=True),
+    Column("source_id", Integer, ForeignKey("sources.id"), nullable=False),
+    Column("pattern", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("peak", Float(53), nullable=False),
+    Column("who", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("until_us", BigInteger, nullable=True),
+    Index("judgements_by_pattern", "source_id", "pattern"),
 )
 
 outbox = Table(
@@ -169,6 +199,31 @@ outbox = Table(
     Column("state", Text, nullable=False),
     Column("error", Text, nullable=True),
     Index("outbox_due", "state", "next_try_us"),
+)
+
+mutes = Table(
+    "mutes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    # None stands for all of them.
+    Column("source", Text, nullable=True),
+    Column("pattern", Text, nullable=True),
+    # The pattern in words.
+    Column("what", Text, nullable=True),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("removed_us", BigInteger, nullable=True),
+)
+
+held = Table(
+    "held",
+    metadata,
+    # Open incidents that nobody was told of because of a mute.
+    Column("incident_id", Text, primary_key=True),
+    Column("mute_id", Text, nullable=False),
 )
 
 fits = Table(

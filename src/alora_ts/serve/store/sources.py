@@ -16,6 +16,7 @@ __all__ = [
     "active_model",
     "add_source",
     "all_sources",
+    "begin_scoring",
     "can_roll_back",
     "note_late",
     "recalibrated",
@@ -26,6 +27,7 @@ __all__ = [
     "scoring_state",
     "set_variables",
     "undo_recalibrations",
+    "variables_of",
     "was_activated",
 ]
 
@@ -65,6 +67,21 @@ def set_variables(connection: Connection, source: int, variables: Sequence[str])
     """Keep a list of variables that has grown."""
     connection.execute(
         update(sources).where(sources.c.id == source).values(variables=list(variables))
+    )
+
+
+def variables_of(connection: Connection, source: int) -> tuple[str, ...]:
+    """All variables that a source ever had."""
+    found = connection.scalar(select(sources.c.variables).where(sources.c.id == source))
+    return tuple(found or ())
+
+
+def begin_scoring(connection: Connection, source: int, *, bucket: int, start: int) -> None:
+    """Let a source that only collected rows be scored from a time on."""
+    connection.execute(
+        update(sources)
+        .where(sources.c.id == source)
+        .values(bucket_us=bucket, score_from_us=start, late_us=None)
     )
 
 

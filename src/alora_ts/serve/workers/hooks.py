@@ -62,8 +62,13 @@ class ServiceHooks:
             "connectors": [
                 asdict(one.status())
                 for one in service.tasks.connectors
-                if service.share.holds("connector", one.name)
+                if service.tasks.runs(one.name)
             ],
+            "channels": {
+                name: asdict(state)
+                for name, state in service.tasks.channel_states().items()
+                if service.share.holds("task", "notifications")
+            },
         }
 
     def follow(self) -> None:
@@ -97,7 +102,7 @@ class ServiceHooks:
             service.fits.heard(message)
         elif source is None:
             return
-        elif kind == "rows":
+        elif kind == "rows" and not source.collecting:
             source.unscored = max(1, source.unscored)
             service.wake(source)
         elif kind == "reading" and service.bus.listeners:
@@ -105,8 +110,9 @@ class ServiceHooks:
                 self._scored.add(source.name)
         elif kind == "changed":
             service.registry.load()
-            service.registry.see_threshold(source)
-            service.wake(source)
+            if not source.collecting:
+                service.registry.see_threshold(source)
+                service.wake(source)
 
     def tell(self, kind: str, **said: Any) -> None:
         """Announce something to the others; live pages and waiting scorers are all that need it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ class LeasedHost:
     ----------
     service : Service
     lease : Lease or None
-        The connector's; None where there is one process only.
+        The connector's; None where it needs none.
     """
 
     def __init__(self, service: Service, lease: Lease | None) -> None:
@@ -37,6 +37,14 @@ class LeasedHost:
     def variables(self, source: str) -> Sequence[str]:
         """Name the variables of a source's active model."""
         return self._service.variables(source)
+
+    def collecting(self, source: str) -> bool:
+        """Whether a source has no model yet, so that any variable is welcome."""
+        return self._service.collecting(source)
+
+    async def learn(self, source: str, names: Iterable[str]) -> None:
+        """Let a source without a model have these variables."""
+        await self._service.learn(source, names)
 
     async def accept(self, source: str, rows: Sequence[Row]) -> Receipt:
         """Store rows; they are durable when this returns."""

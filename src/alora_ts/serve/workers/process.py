@@ -14,6 +14,7 @@ from multiprocessing.context import SpawnProcess
 from prometheus_client import start_http_server
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.operate.logs import LogFormat, set_up_logs
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.engines import store_url
@@ -34,16 +35,11 @@ def refuse_sqlite(settings: Settings) -> None:
         )
 
 
-def prepare_process() -> None:
-    """Let a process of the service log in its way and leave the cores to its threads."""
+def prepare_process(*, log_format: LogFormat = "text", level: str = "INFO") -> None:
+    """Set up what belongs to the whole process: its log, and how many threads compute."""
     import torch
 
-    from alora_ts.serve.operate.log_limit import LogLimit
-
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(LogLimit())
-    logging.getLogger("alora_ts.serve").setLevel(logging.INFO)
+    set_up_logs(log_format, level=level)
     # Windows are small: a second thread inside torch costs more than it brings.
     torch.set_num_threads(1)
 
@@ -133,5 +129,5 @@ class Workers:
 
 def _run_child(settings: Settings, parent: Pipe, others: Pipe) -> None:
     others.close()  # or it would never end
-    prepare_process()
+    prepare_process(log_format=settings.log_format)
     run_worker(settings, parent=parent)

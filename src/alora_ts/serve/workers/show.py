@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
+from alora_ts.serve.notify.dispatcher import ChannelState
+from alora_ts.serve.rows.interface import ConnectorStatus
 from alora_ts.serve.store.leases import all_leases, all_workers
 from alora_ts.serve.times import from_micros
 
 if TYPE_CHECKING:
     from alora_ts.serve.service import Service
 
-__all__ = ["show_workers"]
+__all__ = ["show_channels", "show_connectors", "show_workers"]
 
 _NOTHING: dict[str, Any] = {
     "sources": 0,
@@ -24,6 +29,7 @@ _NOTHING: dict[str, Any] = {
     "readings": 0,
     "troubles": {},
     "connectors": [],
+    "channels": {},
 }
 
 
@@ -53,3 +59,38 @@ def show_workers(service: Service, connection: Connection) -> list[dict[str, Any
         }
         for one in all_workers(connection)
     ]
+
+
+def show_connectors(service: Service, workers: Sequence[dict[str, Any]]) -> list[ConnectorStatus]:
+    """The connectors of the settings, as whoever runs them sees them."""
+    said: dict[str, list[ConnectorStatus]] = {}
+    for one in _others(service, workers):
+        for status in one["connectors"]:
+            said.setdefault(status["name"], []).append(ConnectorStatus(**status))
+    for connector in service.tasks.connectors:
+        if service.tasks.runs(connector.name):
+            said.setdefault(connector.name, []).append(connector.status())
+    return [_together(said.get(one.name, [one.status()])) for one in service.tasks.connectors]
+
+
+def show_channels(service: Service, workers: Sequence[dict[str, Any]]) -> dict[str, ChannelState]:
+    """How each channel of the settings is, as whoever sends by it sees it."""
+    states = service.tasks.channel_states()
+    for one in _others(service, workers):
+        known = {name: ChannelState(**state) for name, state in one["channels"].items()}
+        states |= {name: known[name] for name in states.keys() & known.keys()}
+    return states
+
+
+def _others(service: Service, workers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in workers if one["alive"] and one["id"] != service.share.id]
+
+
+def _together(parts: Sequence[ConnectorStatus]) -> ConnectorStatus:
+    """One status of what several processes share; what failed anywhere has failed."""
+    worst = next((one for one in parts if one.state == "failed"), parts[0])
+    rejected = Counter[str]()
+    for one in parts:
+        rejected.update(one.rejected)
+    received = sum(one.received for one in parts)
+    return replace(worst, received=received, rejected=dict(rejected))

@@ -30,7 +30,9 @@ class AuditAnswer(BaseModel):
 @router.get("/audit", response_model=list[AuditAnswer], summary="Who changed what")
 def get_audit(
     service: ServiceHere,
-    before: Annotated[int | None, Query(ge=1, description="Entries before this number.")] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**53, description="Entries before this number.")
+    ] = None,
     limit: LimitQuery = 100,
 ) -> list[dict[str, Any]]:
     """Verdicts, alarm levels, models, fits and tokens, the newest change first. Needs admin."""

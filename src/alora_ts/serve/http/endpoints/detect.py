@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from starlette.exceptions import HTTPException
 from alora_ts.errors import DataError
 from alora_ts.serve.http.endpoints.bodies import read_rows
 from alora_ts.serve.http.endpoints.common import PROBLEMS, ServiceHere, answer
+from alora_ts.serve.http.endpoints.tables import TABLES, read_body
 from alora_ts.serve.rows.table import rows_frame
 from alora_ts.serve.rows.values import RowError, read_values
 from alora_ts.serve.service import Service
@@ -21,7 +21,6 @@ from alora_ts.serve.service import Service
 __all__ = ["router"]
 
 router = APIRouter(tags=["detect"], responses=PROBLEMS)
-_PARQUET = {"application/vnd.apache.parquet", "application/x-parquet"}
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -51,7 +50,7 @@ async def detect(
     Nothing of it is stored. JSON as for sending rows, CSV or Parquet.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    if kind not in {"application/json", "text/csv", *_PARQUET}:
+    if kind not in {"application/json", *TABLES}:
         raise HTTPException(415, "send application/json, text/csv or Parquet")
     body = await request.body()
     return answer(await run_in_threadpool(_diagnose, service, model_id, kind, body))
@@ -69,7 +68,7 @@ def _diagnose(service: Service, model_id: str, kind: str, body: bytes) -> dict[s
             )
         frame = _from_rows(body, variables)
     else:
-        frame = _from_file(body, parquet=kind in _PARQUET, most=service.settings.detect_cells)
+        frame = read_body(body, kind=kind, most=service.settings.detect_cells)
     if frame.height == 0:
         raise DataError("the table has no rows; send at least one")
     return model.diagnose(frame, progress=False).to_dict()
@@ -88,28 +87,3 @@ def _from_rows(body: bytes, variables: tuple[str, ...]) -> pl.DataFrame:
             raise DataError(f"row {index}: {error}") from error
     table = np.stack(values) if values else np.zeros((0, len(variables)))
     return rows_frame(np.array(times, dtype=np.int64), table, variables)
-
-
-def _from_file(body: bytes, *, parquet: bool, most: int) -> pl.DataFrame:
-    """Read a table whose size was looked at before: a small file can hold very many rows."""
-    try:
-        if parquet:
-            scanned = pl.scan_parquet(io.BytesIO(body))
-            columns = len(scanned.collect_schema())
-            _refuse_large(scanned.select(pl.len()).collect().item(), columns, most)
-            return scanned.collect()
-        columns = body[: body.find(b"\n")].count(b",") + 1
-        _refuse_large(body.count(b"\n"), columns, most)
-        return pl.read_csv(io.BytesIO(body), try_parse_dates=True, infer_schema_length=10_000)
-    # polars raises its own errors, OSError, and for damaged files its panic type.
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        what = "Parquet" if parquet else "CSV"
-        raise DataError(f"the body cannot be read as {what}: {str(error)[:200]}") from error
-
-
-def _refuse_large(rows: int, columns: int, most: int) -> None:
-    if rows * columns > most:
-        raise HTTPException(
-            413,
-            f"the table has {rows:,} rows of {columns:,} columns, more than {most:,} cells",
-        )

@@ -31,10 +31,10 @@ def docs(request: Request) -> HTMLResponse:
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        '<title>alora-ts: HTTP interface</title><link rel="stylesheet" href="/web/report.css">'
+        '<title>alora-ts: HTTP interface</title><link rel="stylesheet" href="web/report.css">'
         "</head><body><main><h1>HTTP interface</h1><p>Errors are "
         '<code>{"error": {"code", "message", "hint"}}</code>. The same as '
-        f'<a href="/openapi.json">OpenAPI</a>.</p>{"".join(parts)}</main></body></html>'
+        f'<a href="openapi.json">OpenAPI</a>.</p>{"".join(parts)}</main></body></html>'
     )
     return HTMLResponse(page, headers={"content-security-policy": _POLICY})
 

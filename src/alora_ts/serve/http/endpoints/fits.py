@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from alora_ts.serve.http.endpoints.common import PROBLEMS, Named, ServiceHere
+from alora_ts.serve.http.endpoints.common import (
+    PROBLEMS,
+    EndQuery,
+    Named,
+    ServiceHere,
+    StartQuery,
+    answer,
+)
 from alora_ts.serve.models.drift_report import report_drift
+from alora_ts.serve.models.periods import offer_period, show_period
 from alora_ts.serve.models.recalibration import recalibrate, undo_recalibration
-from alora_ts.serve.times import to_micros
+from alora_ts.serve.times import from_micros, to_micros
 
 __all__ = ["router"]
 
@@ -20,12 +28,16 @@ router = APIRouter(tags=["training"], responses=PROBLEMS)
 class FitBody(Named):
     """What to fit."""
 
-    start: str = Field(description="From this time on, ISO 8601.", max_length=40)
-    end: str = Field(description="Before this time.", max_length=40)
+    start: str | None = Field(
+        default=None,
+        description="From this time on, ISO 8601; without start and end the period offered.",
+        max_length=40,
+    )
+    end: str | None = Field(default=None, description="Before this time.", max_length=40)
     name: str = Field(default="", max_length=100)
     settings: dict[str, Any] = Field(
         default_factory=dict,
-        description="Parameters of the new model; the others are the active model's.",
+        description="Parameters of the new model; the others are the active model's, or usual.",
     )
 
 
@@ -44,6 +56,10 @@ class FitAnswer(BaseModel):
     message: str
     model_id: str | None
     comparison: dict[str, Any] | None
+    scored_from: str | None = Field(
+        default=None,
+        description="When activated for a source that only collected rows: from where it is scored",
+    )
 
 
 class ThresholdAnswer(BaseModel):
@@ -60,13 +76,27 @@ class ThresholdAnswer(BaseModel):
 )
 def start_fit(source: str, body: FitBody, service: ServiceHere) -> dict[str, Any]:
     """Fit a model on a period, in a process of its own; it is compared, but not activated."""
+    known = service.sources.get(source)
+    start, end = (None if one is None else to_micros(one) for one in (body.start, body.end))
+    if start is None or end is None:
+        offered = offer_period(service.store, known)
+        start, end = offered[0] if start is None else start, offered[1] if end is None else end
     return service.fits.start(
-        service.sources.get(source),
-        start=to_micros(body.start),
-        end=to_micros(body.end),
-        name=body.name or f"{source} {body.start[:10]}",
+        known,
+        start=start,
+        end=end,
+        name=body.name or f"{source} {from_micros(start)[:10]}",
         settings=body.settings,
     )
+
+
+@router.get("/sources/{source}/period", summary="What a fit would learn from")
+def get_period(
+    source: str, service: ServiceHere, start: StartQuery = None, end: EndQuery = None
+) -> Response:
+    """Rows, gaps and signals of a period; by default the longest without an incident."""
+    first, last = (None if one is None else to_micros(one) for one in (start, end))
+    return answer(show_period(service.store, service.sources.get(source), start=first, end=last))
 
 
 @router.get("/fits", response_model=list[FitAnswer], summary="List fits")

@@ -20,15 +20,17 @@ from alora_ts.serve.http.endpoints.common import (
     StartQuery,
     read_cursor,
 )
-from alora_ts.serve.incidents.feedback import find, judge
+from alora_ts.serve.incidents.feedback import find, show_pattern
 from alora_ts.serve.incidents.implied import implied_lines
+from alora_ts.serve.incidents.mutes import show_mute
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.incidents.work import work_on
 from alora_ts.serve.store.incidents import list_incidents
+from alora_ts.serve.store.mutes import holding_mute, mute_of
 from alora_ts.serve.times import to_micros
 
-__all__ = ["router"]
+__all__ = ["IncidentAnswer", "router"]
 
 router = APIRouter(tags=["incidents"], responses=PROBLEMS)
 
@@ -66,6 +68,14 @@ class WorkAnswer(BaseModel):
     notes: list[NoteAnswer]
 
 
+class RecurringAnswer(BaseModel):
+    """How often incidents of this pattern came, each soon after the one before."""
+
+    count: int
+    first: str
+    series: str
+
+
 class _IncidentAnswer(BaseModel):
     """An incident; ``end`` is null while it is open."""
 
@@ -81,6 +91,9 @@ class _IncidentAnswer(BaseModel):
     severity: str
     model_id: str | None
     verdict: str | None
+    pattern: str | None
+    silenced: bool
+    recurring: RecurringAnswer
     work: WorkAnswer
 
 
@@ -101,12 +114,6 @@ class IncidentsAnswer(BaseModel):
     next: str | None
 
 
-class VerdictBody(Named):
-    """What a person says of an incident."""
-
-    verdict: Literal["normal", "real"]
-
-
 Line = Annotated[str, Field(max_length=100, pattern=r"^[^\x00-\x1f]*$")]
 
 
@@ -118,14 +125,6 @@ class WorkBody(Named):
     note: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] | None = None
 
 
-class FeedbackAnswer(BaseModel):
-    """The incident, and the alarm level of its source as it follows from all verdicts."""
-
-    incident: IncidentAnswer  # type: ignore[valid-type]
-    threshold: float
-    model_threshold: float
-
-
 @router.get("/incidents", response_model=IncidentsAnswer, summary="List incidents")
 def get_incidents(
     *,
@@ -133,6 +132,15 @@ def get_incidents(
     source: Annotated[str | None, Query(max_length=200)] = None,
     state: Literal["open", "closed"] | None = None,
     severity: Literal["low", "medium", "high"] | None = None,
+    silenced: Annotated[
+        bool | None, Query(description="Only those a verdict silenced, or only the others.")
+    ] = None,
+    series: Annotated[
+        str | None, Query(max_length=100, description="Only those that recur with this one.")
+    ] = None,
+    grouped: Annotated[
+        bool, Query(description="Of incidents that recur, only the newest, with their count.")
+    ] = False,
     start: StartQuery = None,
     end: EndQuery = None,
     limit: LimitQuery = 100,
@@ -145,6 +153,9 @@ def get_incidents(
             source=None if source is None else service.sources.get(source).id,
             state=state,
             severity=severity,
+            silenced=silenced,
+            series=series,
+            grouped=grouped,
             start=None if start is None else to_micros(start),
             end=None if end is None else to_micros(end),
             before=read_cursor(cursor),
@@ -163,7 +174,10 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
     """An incident with the graph of its culprits, and further facts in words."""
     with service.store.reading() as connection:
         record = find(connection, incident)
-    shown = show_incident(record, record["source"])
+        standing = show_pattern(connection, record)
+        shown = show_incident(record, record["source"])
+        holding = holding_mute(connection, incident)
+        muted = holding or mute_of(connection, shown)
     graph: dict[str, Any] = {"nodes": [], "edges": []}
     if record["model_id"] is not None:
         fitted = service.models.get(record["model_id"]).model_
@@ -180,7 +194,9 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         **shown,
         "facts": told,
         "graph": graph,
+        "standing": standing,
         "runbook": None if runbook is None else str(runbook),
+        "muted": None if muted is None else {**show_mute(muted), "held": holding is not None},
     }
 
 
@@ -199,23 +215,3 @@ def get_expected(incident: str, service: ServiceHere) -> dict[str, Any]:
             return {}
         model = service.models.get(record["model_id"])
         return implied_lines(connection, service.sources.get(record["source"]), model, record)
-
-
-@router.post(
-    "/incidents/{incident}/feedback", response_model=FeedbackAnswer, summary="Judge an incident"
-)
-def give_feedback(incident: str, body: VerdictBody, service: ServiceHere) -> dict[str, Any]:
-    """Say that an incident was normal or real.
-
-    "normal" raises the source's alarm level just above the incident, within `feedback_limit`
-    times the level without verdicts; "real" keeps it below the incident. Can be undone.
-    """
-    return judge(service, incident, body.verdict)
-
-
-@router.delete(
-    "/incidents/{incident}/feedback", response_model=FeedbackAnswer, summary="Take a verdict back"
-)
-def undo_feedback(incident: str, service: ServiceHere) -> dict[str, Any]:
-    """Restore exactly the alarm level there was without the verdict."""
-    return judge(service, incident, None)

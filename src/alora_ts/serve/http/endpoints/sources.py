@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from alora_ts.errors import DataError
 from alora_ts.serve.http.describe import show_readings
@@ -15,6 +15,7 @@ from alora_ts.serve.http.endpoints.common import (
     EndQuery,
     LimitQuery,
     ModelChoice,
+    Named,
     ServiceHere,
     StartQuery,
     answer,
@@ -24,8 +25,8 @@ from alora_ts.serve.http.endpoints.common import (
 from alora_ts.serve.http.endpoints.incidents import IncidentAnswer
 from alora_ts.serve.operate.overview import show_source, show_sources
 from alora_ts.serve.rows.chart_series import read_series
-from alora_ts.serve.store.rows import read_readings
-from alora_ts.serve.times import from_micros
+from alora_ts.serve.store.rows import read_readings, rows_from
+from alora_ts.serve.times import from_micros, to_micros
 
 __all__ = ["router"]
 
@@ -37,20 +38,38 @@ class SourceAnswer(BaseModel):
     """A source as it is now."""
 
     name: str
-    model_id: str
+    model_id: str | None
     variables: list[str]
     rows: int
     first_time: str | None
     last_time: str | None
     score: float | None
-    threshold: float
-    state: Literal["ok", "alarm", "warm-up", "silent", "waiting"]
+    threshold: float | None
+    state: Literal["ok", "alarm", "warm-up", "silent", "waiting", "collecting"]
     silent_signals: list[str]
     open_incidents: int
+    silenced_incidents: int
     worst: IncidentAnswer | None  # type: ignore[valid-type]
     recent: list[float]
     can_roll_back: bool
+    scored_from: str | None
     trouble: str | None
+
+
+class SourceBody(Named):
+    """A source to make."""
+
+    name: str = Field(max_length=100)
+
+
+class ActivateBody(ModelChoice):
+    """Which model, and where to begin with it."""
+
+    scored_from: str | None = Field(
+        default=None,
+        max_length=40,
+        description="For a source that collected rows so far: score them from this time on.",
+    )
 
 
 @router.get("/sources", response_model=list[SourceAnswer], summary="List the sources")
@@ -62,6 +81,14 @@ def list_sources(
 ) -> list[dict[str, Any]]:
     """Every source with its state, its worst open incident and its silent signals."""
     return show_sources(service, recent=recent)
+
+
+@router.post(
+    "/sources", response_model=SourceAnswer, status_code=201, summary="Collect before a model"
+)
+def make_source(body: SourceBody, service: ServiceHere) -> dict[str, Any]:
+    """Make a source without a model: it stores rows, of which a model can then be fitted."""
+    return show_source(service, service.registry.collect(body.name))
 
 
 @router.get("/sources/{source}", response_model=SourceAnswer, summary="One source")
@@ -97,6 +124,37 @@ def list_readings(
     return answer({"items": show_readings(page, known.variables), "next": following})
 
 
+@router.get("/sources/{source}/rows", summary="Stored rows")
+def list_rows(
+    *,
+    source: str,
+    service: ServiceHere,
+    start: StartQuery = None,
+    end: EndQuery = None,
+    limit: LimitQuery = 1000,
+    cursor: CursorQuery = None,
+) -> Response:
+    """Rows in order of time, scored or not; `values` are in the order of `variables`."""
+    known = service.sources.get(source)
+    place = read_cursor(cursor)
+    begin = optional_moment(start, -_FOREVER) if place is None else place[0]
+    with service.store.reading() as connection:
+        block = rows_from(
+            connection,
+            known.id,
+            len(known.variables),
+            start=begin,
+            end=optional_moment(end, _FOREVER),
+            limit=limit + 1,
+        )
+    items = [
+        {"time": from_micros(time), "values": values}
+        for time, values in zip(block.times[:limit].tolist(), block.values.tolist(), strict=False)
+    ]
+    following = f"{block.times[limit]}." if len(block) > limit else None
+    return answer({"variables": known.variables, "items": items, "next": following})
+
+
 @router.get("/sources/{source}/series", summary="Lines for a chart")
 def get_series(
     *,
@@ -121,9 +179,15 @@ def get_series(
 
 
 @router.post("/sources/{source}/activate", response_model=SourceAnswer, summary="Use a model")
-def activate_model(source: str, choice: ModelChoice, service: ServiceHere) -> dict[str, Any]:
-    """Let a source, known or new, use a model from its next row on."""
-    return show_source(service, service.registry.activate(source, choice.model_id))
+def activate_model(source: str, choice: ActivateBody, service: ServiceHere) -> dict[str, Any]:
+    """Let a source, known or new, use a model from its next row on.
+
+    One that collected rows so far is scored from `scored_from` on, or from the first of its newest
+    50,000 rows; the answer says which.
+    """
+    since = None if choice.scored_from is None else to_micros(choice.scored_from)
+    made = service.registry.activate(source, choice.model_id, since=since)
+    return show_source(service, made)
 
 
 @router.post("/sources/{source}/rollback", response_model=SourceAnswer, summary="Go back")

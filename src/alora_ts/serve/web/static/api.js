@@ -1,7 +1,8 @@
 // The one place that talks to the service.
 import { askToken, asked, forget, token } from "./token.js";
 
-const ROOT = "/api/v1";
+// Beside the page, wherever a proxy has put it.
+const ROOT = new URL("api/v1", document.baseURI).pathname;
 // How often to wait where the service says that it is asked too much.
 const PATIENCE = 5;
 

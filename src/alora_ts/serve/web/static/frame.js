@@ -61,7 +61,7 @@ function openIncidents() {
   const count = document.getElementById("open-count"), news = document.getElementById("news");
   const refresh = async () => {
     try {
-      const { items } = await api("/incidents", { query: { state: "open", limit: 100 } });
+      const { items } = await api("/incidents", { query: { state: "open", silenced: false, limit: 100 } });
       count.textContent = items.length >= 100 ? "99+" : String(items.length);
       count.hidden = !items.length;
       count.setAttribute("aria-label", `, ${items.length} open`);
@@ -73,8 +73,9 @@ function openIncidents() {
   live.addEventListener("incident", ({ detail: incident }) => {
     if (incident.change === "updated") return;
     refresh();
-    if (incident.change !== "opened") return;
-    const text = `New incident in ${incident.source}: ${blame(incident)}`
+    // What is silenced is no news; what outgrew its silence is.
+    if (incident.silenced || incident.state !== "open" || !["opened", "judged"].includes(incident.change)) return;
+    const text = `${incident.change === "opened" ? "New incident" : "An incident alarms"} in ${incident.source}: ${blame(incident)}`
       + (Number.isFinite(incident.peak) ? `, ${times(incident.peak)} the alarm level` : "");
     news.textContent = text;
     toast(text, { hot: true, link: `#/incidents/${incident.id}` });

@@ -9,6 +9,7 @@ import { incident } from "./pages/incident.js";
 import { incidents } from "./pages/incidents.js";
 import { model } from "./pages/model.js";
 import { models } from "./pages/models.js";
+import { mutes } from "./pages/mutes.js";
 import { overview } from "./pages/overview.js";
 import { source } from "./pages/source.js";
 
@@ -19,6 +20,7 @@ route("/incidents/:id", incident);
 route("/models", models);
 route("/models/:id", model);
 route("/health", health);
+route("/mutes", mutes);
 
 const content = document.getElementById("content");
 let leave = new AbortController();

@@ -7,6 +7,7 @@ const STATES = {
   alarm: { icon: "▲", text: "alarm" },
   "warm-up": { icon: "◔", text: "warming up" },
   silent: { icon: "○", text: "silent" },
+  collecting: { icon: "◌", text: "collecting" },
   waiting: { icon: "○", text: "waiting for rows" },
 };
 
@@ -16,9 +17,10 @@ export function stateBadge(state) {
 }
 
 /** The state and, beside it, how many signals are silent: neither hides the other. */
-export function stateBadges({ state, silent_signals: silent = [], variables = [] }) {
+export function stateBadges({ state, silent_signals: silent = [], silenced_incidents: silenced = 0, variables = [] }) {
   const all = silent.length >= variables.length;
   const quiet = silent.length && !(all && state === "silent")
     ? h("span", { class: "badge", data: { state: "silent" } }, `○ ${all ? "silent" : `${silent.length} silent`}`) : null;
-  return h("span", { class: "badges" }, stateBadge(state), quiet);
+  const hushed = silenced ? h("span", { class: "badge", title: "Open incidents of patterns that were judged normal" }, `${silenced} silenced`) : null;
+  return h("span", { class: "badges" }, stateBadge(state), quiet, hushed);
 }

@@ -4,15 +4,17 @@ import { button, card, h } from "../dom.js";
 import { live } from "../events.js";
 import { number, percent, times, whole } from "../numbers.js";
 import { attempt, empty, fill } from "../states.js";
-import { parse, when } from "../times.js";
+import { parse, stamp, when } from "../times.js";
 
 const RUNNING = new Set(["waiting", "running"]);
 
-export function fits(signal, changed) {
+/** All runs, or those of one source (`only`). */
+export function fits(signal, changed, { only = null } = {}) {
   const place = h("div", {});
   let running = false;
   const refresh = fill(place, async () => {
-    const [runs, sources] = await Promise.all([api("/fits", { signal }), api("/sources", { signal })]);
+    const [all, sources] = await Promise.all([api("/fits", { signal }), api("/sources", { signal })]);
+    const runs = all.filter(({ source }) => !only || source === only);
     const active = new Set(sources.map(({ model_id }) => model_id));
     running = runs.some(({ state }) => RUNNING.has(state));
     if (!runs.length) return empty("No training so far.");
@@ -39,12 +41,18 @@ function item(run, active, signal, done) {
       : run.message ? h("p", { class: run.state === "failed" ? "failed" : "soft" }, run.message) : null,
     run.comparison ? comparison(run.comparison) : null,
     h("div", { class: "tools" },
-      run.state === "done" && !active ? act("Activate", "POST", `${path}/activate`, "The new model is active.", { class: "primary" }) : null,
+      run.state === "done" && !active ? act("Activate", "POST", `${path}/activate`, nowLive, { class: "primary" }) : null,
       RUNNING.has(run.state) ? act("Cancel", "DELETE", path, "The training was cancelled.") : null));
 }
 
+const nowLive = ({ scored_from: since }) => (since
+  ? `The new model is active. What was collected from ${stamp(parse(since))} on is scored now.` : "The new model is active.");
+
 function comparison({ rows, new: made, active, agreement }) {
   if (!rows) return h("p", { class: "soft" }, "There are no recent rows to compare on.");
+  if (!active) {
+    return h("p", { class: "soft" }, `Of the last ${whole(rows)} rows ${number(100 * made.alarm_rate)}% would alarm; their mean score is ${times(made.mean_score)} the alarm level.`);
+  }
   const line = (name, value) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, value(made)), h("td", { class: "n" }, value(active)));
   return [
     h("h3", {}, `Both models on the last ${whole(rows)} rows`),

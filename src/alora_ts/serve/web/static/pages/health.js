@@ -1,9 +1,9 @@
 // The service itself: connectors, queues, what was refused, what could not be delivered.
-import { api } from "../api.js";
-import { card, h } from "../dom.js";
+import { api, enc } from "../api.js";
+import { button, card, h } from "../dom.js";
 import { live } from "../events.js";
 import { bytes, whole, words } from "../numbers.js";
-import { empty, fill, toast } from "../states.js";
+import { attempt, empty, fill, toast } from "../states.js";
 import { span } from "../times.js";
 import { forget, token } from "../token.js";
 
@@ -43,7 +43,7 @@ function page(found) {
       tile("Rejected rows", whole(refused), refused > 0), tile("Undelivered messages", whole(dead), dead > 0))),
     found.workers.length ? card("Workers", "Processes that share the store; sources move when one comes or goes.", workers(found.workers)) : null,
     card("Connectors", null, connectors(found.connectors)),
-    card("Notifications", null, channels(found.channels)),
+    card("Notifications", null, channels(found.channels), h("p", {}, h("a", { href: "#/mutes" }, "Mutes and maintenance windows"))),
     h("div", { class: "two cards" },
       card("Queues", "What waits, and who listens to live updates.", counts(named(found.queues), "No queue.")),
       card("Rejections", "Rows or messages that were refused, by reason.", counts(found.rejected, "Nothing was refused.")),
@@ -69,17 +69,29 @@ function workers(list) {
 
 function channels(list) {
   if (!list.length) return empty("Nobody is notified.", "Channels are set up under [notify].");
-  return h("ul", { class: "culprits" }, list.map(({ name, pending, sent, dead }) => h("li", {},
-    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead ? "alarm" : "ok" } }, dead ? `▲ ${dead} given up` : "● ok")),
-    h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way`))));
+  return h("ul", { class: "culprits" }, list.map(({ name, pending, sent, dead, missed, error, gave_up }) => h("li", {},
+    h("div", { class: "who" }, h("b", {}, name), h("span", { class: "badge", data: { state: dead || error ? "alarm" : "ok" } },
+      error ? "▲ failing" : dead ? `▲ ${dead} given up` : "● ok")),
+    h("div", { class: "way" }, `${whole(sent)} sent · ${whole(pending)} on their way${missed ? ` · ${whole(missed)} old news, summed up` : ""}`,
+      error || gave_up ? h("span", { class: "hot-word" }, ` · ${error ?? gave_up}`) : null),
+    h("div", { class: "tools" }, button("Send a test", () => attempt(() => api(`/channels/${enc(name)}/test`, { method: "POST" }),
+      ({ error: why }) => (why ? `${name} did not take it: ${why}.` : `${name} took a test message.`)), { "aria-label": `Send a test by ${name}` }),
+    dead ? button("Send again", () => attempt(() => api(`/channels/${enc(name)}/retry`, { method: "POST" }),
+      ({ count }) => `${count} are tried again.`), { "aria-label": `Send again by ${name}` }) : null))));
 }
 
 function connectors(list) {
   if (!list.length) return empty("No connector is configured.", "Rows may still come in over HTTP.");
-  return h("ul", { class: "culprits" }, list.map(({ name, kind, source, state, last_error, received, silent }) => h("li", {},
+  return h("ul", { class: "culprits" }, list.map(({ name, kind, source, state, last_error, received, rejected, silent }) => h("li", {},
     h("div", { class: "who" }, h("b", {}, name, " ", h("span", { class: "soft" }, kind)),
       stateOf(state, silent)),
-    h("div", { class: "way" }, `${source} · ${whole(received)} received`, silent.length ? h("span", { class: "hot-word" }, ` · no value of ${silent.join(", ")}`) : null, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+    h("div", { class: "way" }, `${source} · ${whole(received)} received`, refused(rejected), silent.length ? h("span", { class: "hot-word" }, ` · no value of ${silent.join(", ")}`) : null, last_error ? h("span", { class: "hot-word" }, ` · ${last_error}`) : null))));
+}
+
+/** What a connector could not use, by reason. */
+function refused(counts) {
+  const said = Object.entries(counts ?? {}).map(([reason, count]) => `${whole(count)} ${reason}`);
+  return said.length ? h("span", { class: "hot-word" }, ` · refused: ${said.join(", ")}`) : null;
 }
 
 /** A connector that is connected to a gateway that says nothing is not well. */

@@ -3,11 +3,13 @@ import { api, enc } from "../api.js";
 import { button, card, h, pair } from "../dom.js";
 import { flow } from "../drawings/flow.js";
 import { live } from "../events.js";
-import { blame, grade, lasted } from "../incidents.js";
+import { again, blame, grade, lasted, quiet } from "../incidents.js";
 import { number, percent, times } from "../numbers.js";
 import { attempt, empty, fill } from "../states.js";
 import { iso, parse, stamp, when } from "../times.js";
 import { culpritCharts } from "./culprit-charts.js";
+import { feedback } from "./feedback.js";
+import { muting } from "./mutes.js";
 
 const CALM = 15000;
 const ARROWS = { above: "▲", below: "▼" };
@@ -25,7 +27,7 @@ export const incident = {
       const { id: changed, state } = detail;
       // An open incident may change with every row; nobody can read that fast.
       // Nor write: what is being typed stays.
-      if (body.querySelector("#note")?.value || document.activeElement?.matches("input")) return;
+      if (body.querySelector("#note")?.value || body.querySelector(".ahead") || document.activeElement?.matches("input")) return;
       if (String(changed) !== id || (state === "open" && Date.now() - drawn < CALM)) return;
       drawn = Date.now();
       refresh();
@@ -38,17 +40,18 @@ function page(found, signal) {
   const silent = found.kind === "silence", link = `#/sources/${enc(found.source)}?${around(found)}`;
   const head = h("section", { class: "card incident", "aria-label": "Summary" },
     h("header", {}, h("h1", {}, silent ? `${blame(found)} fell silent` : blame(found)), grade(found),
-      found.state === "open" ? h("span", { class: "grade open" }, "open") : null),
+      found.state === "open" ? h("span", { class: "grade open" }, "open") : null, quiet(found)),
     h("p", { class: "when" }, h("a", { href: link }, found.source), " · ", when(parse(found.start)),
-      found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`),
+      found.end ? [" to ", when(parse(found.end))] : null, ` · ${lasted(found)}`,
+      found.recurring.count > 1 ? [" · ", h("a", { href: `#/incidents?series=${enc(found.recurring.series)}` }, again(found))] : null),
     h("p", { class: "story lead" }, story(found)), found.facts.map(fact),
-    work(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
+    work(found, signal), muting(found, signal), silent ? null : feedback(found, signal), silent && !found.end ? h("p", { class: "soft" },
       found.connector ? `The connector ${found.connector} noticed. ` : null, "It ends by itself when values come. The ", h("a", { href: "#/health" }, "health page"), " shows how the connectors are.") : null);
   return [head, silent ? null : h("section", { class: "card pair", "aria-label": "Culprits" },
     h("div", { class: "blame" }, h("h2", {}, "Culprits"), culprits(found.culprits),
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
     culpritCharts(found, signal)),
-  silent ? null : card("How it spread", "From where it began to the signals it reached; thicker lines carry more.", spread(found.graph)),
+  silent ? null : card("How it spread", "From where it began to the signals it reached, each by its strongest tie; thicker lines carry more.", spread(found.graph)),
   ].filter(Boolean);
 }
 
@@ -115,26 +118,5 @@ function work(found, signal) {
   place.append(state, h("div", { class: "tools" }, pair("Assigned to", who), button("Assign", () => say({ assignee: who.value.trim() }, "Assigned.")),
     pair("Note", text), button("Add", add)), written);
   show(found.work);
-  return place;
-}
-
-function feedback(found, signal) {
-  const place = h("div", { class: "tools feedback", role: "group", "aria-label": "Feedback" });
-  const path = `/incidents/${enc(found.id)}/feedback`;
-  const show = (verdict) => {
-    if (verdict) {
-      place.replaceChildren(h("span", {}, `You said: this was ${verdict === "real" ? "a real problem" : "normal"}.`),
-        button("Undo", async () => {
-          if (await attempt(() => api(path, { method: "DELETE", signal }), "The feedback was taken back.")) show(null);
-        }));
-      return;
-    }
-    const say = (text, given) => button(text, async () => {
-      if (await attempt(() => api(path, { method: "POST", body: { verdict: given }, signal }),
-        ({ threshold, model_threshold: own }) => `Noted. The alarm level is now ${times(threshold / own)} the model's own.`)) show(given);
-    });
-    place.replaceChildren(h("span", { class: "soft" }, "What was it?"), say("A real problem", "real"), say("Normal operation", "normal"));
-  };
-  show(found.verdict);
   return place;
 }

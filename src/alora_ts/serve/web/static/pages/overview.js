@@ -1,19 +1,21 @@
 // Every source at a glance, the worst first: what, since when, which signal, how bad.
 import { api, enc } from "../api.js";
-import { card, h, pair } from "../dom.js";
+import { button, card, h, pair } from "../dom.js";
 import { sparkline } from "../drawings/sparkline.js";
 import { live } from "../events.js";
 import { blame, incidentList } from "../incidents.js";
 import { times, whole } from "../numbers.js";
 import { remember } from "../router.js";
-import { empty, fill } from "../states.js";
+import { attempt, empty, fill } from "../states.js";
 import { stateBadges } from "../sources.js";
 import { parse, since, when } from "../times.js";
 
 // Scores in a tile's little line, and how long news are gathered before the list is asked for again.
-const POINTS = 100, GATHER = 500;
+const POINTS = 100, GATHER = 500, GROW = 3000;
 const GRADES = { high: 3, medium: 2, low: 1 };
 const STATES = { alarm: "in alarm", silent: "silent", other: "neither" };
+// Collecting sources have no readings that would tell of new rows.
+const LOOK = 5000;
 
 export const overview = {
   nav: "overview",
@@ -26,7 +28,7 @@ export const overview = {
     search.value = query.get("search") ?? "";
     which.value = query.get("state") ?? "";
     const tools = h("div", { class: "tools", hidden: true }, pair("Find", search), pair("State", which));
-    root.append(h("h1", {}, "Overview"), tools, tiles, card("Latest incidents", null, list,
+    root.append(h("h1", {}, "Overview"), tools, tiles, addSource(signal), card("Latest incidents", null, list,
       h("p", {}, h("a", { href: "#/incidents" }, "All incidents"))));
     const filter = () => {
       remember({ search: search.value || null, state: which.value || null });
@@ -47,9 +49,17 @@ export const overview = {
     const incidents = fill(list, () => latest(signal), { signal });
     let waiting = null;
     const gather = () => { waiting ??= setTimeout(() => { waiting = null; sources(); incidents(); }, GATHER); };
-    signal.addEventListener("abort", () => clearTimeout(waiting));
+    const timer = setInterval(() => { if ([...known.values()].some(({ state }) => state === "collecting")) sources(); }, LOOK);
+    signal.addEventListener("abort", () => { clearTimeout(waiting); clearInterval(timer); });
     live.addEventListener("reading", ({ detail }) => update(tiles, known, detail), { signal });
-    live.addEventListener("incident", ({ detail }) => (detail.change === "updated" ? grow(tiles, known, detail) : gather()), { signal });
+    // An open incident grows with every row; the list below follows a little later.
+    let growing = null;
+    signal.addEventListener("abort", () => clearTimeout(growing));
+    live.addEventListener("incident", ({ detail }) => {
+      if (detail.change !== "updated") { gather(); return; }
+      grow(tiles, known, detail);
+      growing ??= setTimeout(() => { growing = null; incidents(); }, GROW);
+    }, { signal });
     live.addEventListener("resumed", gather, { signal });
   },
 };
@@ -61,7 +71,7 @@ const rank = ({ state, worst, silent_signals: silent }) => (state === "alarm"
 function grid(sources) {
   if (!sources.length) {
     return h("section", { class: "card" }, empty("No source yet.",
-      "Start the service with a model, for instance ", h("code", {}, "alora-ts serve --model plant.alora"), "."));
+      "Add one below, or start the service with a model, for instance ", h("code", {}, "alora-ts serve --model plant.alora"), "."));
   }
   const alarms = sources.filter(({ state }) => state === "alarm").length;
   const quiet = sources.filter(({ state, silent_signals: silent }) => state === "silent" || silent.length).length;
@@ -77,28 +87,47 @@ function tile(source) {
   return h("a", { class: "card source", href: `#/sources/${enc(source.name)}`, data: { source: source.name, state: source.state } },
     h("span", { class: "head" }, h("b", {}, source.name), stateBadges(source)),
     h("span", { class: "wrong" }, wrong(source)),
-    h("span", { class: "now" }, h("span", { class: "score" }, times(source.score)), last === null ? null : h("span", { class: "soft" }, "of the alarm level now")),
+    source.state === "collecting" ? null
+      : h("span", { class: "now" }, h("span", { class: "score" }, times(source.score)), last === null ? null : h("span", { class: "soft" }, "of the alarm level now")),
     h("span", { class: "line" }, line(source)),
     h("span", { class: "soft facts-line" }, `${whole(source.rows)} rows`, last === null ? "" : [" · last ", when(last)],
       source.trouble ? h("b", { class: "hot-word" }, " · scoring fails") : null));
 }
 
-const line = ({ recent, last_time: last }) => (recent.length
+const line = ({ recent, last_time: last, state }) => (state === "collecting"
+  ? h("span", { class: "soft" }, last === null ? "Waits for its first rows." : "No model yet: open it to fit one from what was collected.")
+  : recent.length
   ? sparkline({ t: recent.map((_, at) => at), v: recent }) : h("span", { class: "soft" }, last === null ? "No rows yet." : "No score yet."));
 
 /** "tank2_level, since 22:51, 12×": the worst that is open, and how many more there are. */
-function wrong({ worst, open_incidents: count }) {
-  if (!worst) return h("span", { class: "soft" }, "no open incident");
+function wrong({ worst, open_incidents: count, silenced_incidents: silenced, state }) {
+  if (!worst && state === "collecting") return h("span", { class: "soft" }, "collecting rows to learn from");
+  if (!worst) return h("span", { class: "soft" }, silenced ? "no open incident that alarms" : "no open incident");
   const more = count > 1 ? h("span", { class: "soft" }, ` and ${count - 1} more`) : null;
   const began = h("span", {}, ", since ", since(parse(worst.start)));
   if (worst.kind === "silence") return [h("b", {}, blame(worst)), " silent", began, more];
   return [h("b", { class: "hot-word" }, blame(worst)), began, ", ", h("b", { class: "height" }, times(worst.peak)),
-    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, more];
+    worst.returns ? h("span", { class: "soft" }, ` · ${worst.returns.text}`) : null, worst.recurring.count > 1 ? h("span", { class: "soft" }, ` · ${worst.recurring.count} times`) : null, more];
 }
 
 async function latest(signal) {
-  const { items } = await api("/incidents", { signal, query: { limit: 8 } });
-  return items.length ? incidentList(items) : empty("No incident so far.");
+  const { items } = await api("/incidents", { signal, query: { limit: 8, grouped: true } });
+  return items.length ? incidentList(items, { grouped: true }) : empty("No incident so far.");
+}
+
+/** A source without a model, to begin with. */
+function addSource(signal) {
+  const name = h("input", { type: "text", id: "source-name", placeholder: "line-3", autocomplete: "off" });
+  const go = button("Collect rows", async () => {
+    const called = name.value.trim();
+    if (!called) { name.focus(); return; }
+    if (await attempt(() => api("/sources", { method: "POST", body: { name: called }, signal }), `${called} collects rows.`)) {
+      location.hash = `#/sources/${enc(called)}`;
+    }
+  });
+  return h("details", { class: "choice add-source" }, h("summary", {}, "Add a source"),
+    h("p", { class: "soft" }, "It keeps the rows sent to it; when there are enough, fit a model from them on its page."),
+    h("div", { class: "tools" }, pair("Name", name), go));
 }
 
 const places = (root, name) => [...root.querySelectorAll(".source")].filter((place) => place.dataset.source === name);
@@ -112,7 +141,8 @@ function update(root, known, reading) {
   // An alarm begins and ends with its incident; one odd reading is neither.
   if (source.state !== "alarm" && reading.state !== "alarm") source.state = reading.state;
   for (const place of places(root, source.name)) {
-    place.querySelector(".score").textContent = times(reading.score);
+    const score = place.querySelector(".score");
+    if (score) score.textContent = times(reading.score);
     place.querySelector(".facts-line time")?.replaceWith(when(parse(reading.time)));
     place.querySelector(".line").replaceChildren(line(source));
     place.dataset.state = source.state;

@@ -7,8 +7,11 @@ import { times, whole } from "../numbers.js";
 import { stateBadges } from "../sources.js";
 import { empty, fill } from "../states.js";
 import { parse, when } from "../times.js";
+import { collecting } from "./collecting.js";
 import { drift } from "./drift.js";
 import { timeline } from "./timeline.js";
+
+const LOOK = 5000;
 
 export const source = {
   nav: "overview",
@@ -16,17 +19,17 @@ export const source = {
   render(root, { name }, query, signal) {
     const body = h("div", {});
     root.append(h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Overview"), " / source"), h("h1", {}, name), body);
-    fill(body, async (signal) => {
+    const refresh = fill(body, async (signal) => {
       const [found, { items }] = await Promise.all([
         api(`/sources/${enc(name)}`, { signal }),
         api("/incidents", { signal, query: { source: name, limit: 20 } }),
       ]);
-      return page(found, items, query, signal);
+      return page(found, items, query, signal, () => refresh());
     }, { signal, what: "Asking for the source" });
   },
 };
 
-function page(found, incidents, query, signal) {
+function page(found, incidents, query, signal, again) {
   const badge = h("dd", {}, stateBadges(found));
   const score = h("dd", {}, times(found.score)), rows = h("dd", {}, whole(found.rows));
   const last = h("dd", { class: "small" }, when(parse(found.last_time)));
@@ -44,6 +47,17 @@ function page(found, incidents, query, signal) {
       found.model_id ? h("a", { href: `#/models/${enc(found.model_id)}` }, String(found.model_id).slice(0, 12)) : "–")));
   const head = h("section", { class: "card", "aria-label": "State" }, facts, found.trouble
     ? h("p", { class: "failed", role: "alert" }, `Scoring fails and is tried again: ${found.trouble}`) : null);
+  if (found.state === "collecting") {
+    // No readings tell of new rows, so they are asked for; the first ones change the page.
+    const timer = setInterval(async () => {
+      const { rows: count, last_time: newest } = await api(`/sources/${enc(found.name)}`, { signal });
+      rows.textContent = whole(count);
+      last.replaceChildren(when(parse(newest)));
+      if (found.last_time === null && newest !== null) again();
+    }, LOOK);
+    signal.addEventListener("abort", () => clearInterval(timer));
+    return [head, ...collecting(found, signal, again)];
+  }
   if (found.last_time === null) {
     return [head, h("section", { class: "card" }, empty("Nothing has come in yet.",
       "Rows sent to this source appear here as soon as they are scored."))];
