@@ -239,13 +239,16 @@ def test_serve_starts_workers_and_pages_hear_of_what_they_do(processes: Processe
     # A worker that dies is started again.
     child = next(int(name.rpartition(":")[2]) for name in processes.held())
     os.kill(child, signal.SIGKILL)
-    processes.until(
-        lambda: (
-            len(processes.held()) == 2 and f"{os.uname().nodename}:{child}" not in processes.held()
-        )
-    )
+    gone = f"{os.uname().nodename}:{child}"
+
+    def replaced() -> bool:
+        held = processes.held()
+        return sorted(held.values()) == [3, 3] and gone not in held
+
+    processes.until(replaced)
     health = httpx.get(processes.url("/api/v1/health"), timeout=60).json()
-    assert sum(one["sources"] for one in health["workers"] if one["alive"]) == 6
+    found = {one["name"]: one["sources"] for one in health["workers"] if one["alive"]}
+    assert sum(found.values()) == 6, found
     web.terminate()
     web.wait()
     assert processes.ask("SELECT 1 FROM workers WHERE name NOT LIKE '%:%'") == []
