@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from benchmarks.serve_postgres import Server
 from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
 from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts import ALoRa
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.tokens import TokenBook, make_token
 from alora_ts.serve.incidents.mutes import end_mute, make_mute
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store import engines
 from alora_ts.serve.store.mutes import count_held
+from alora_ts.serve.store.sources import add_source, set_variables, variables_of
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
 from tests.serve.core import plant
@@ -135,3 +139,26 @@ def test_notifications_are_summed_up_and_muted(server: Server) -> None:
         assert end_mute(house.store, made["id"])["state"] == "removed"
     finally:
         house.store.close()
+
+
+def test_a_process_that_stands_still_lets_go_of_its_locks(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.empty()
+    monkeypatch.setattr(engines, "_IDLE", 500)
+    paused, other = Store(database), Store(database)
+    began, goes_on = threading.Event(), threading.Event()
+    number = other.writer.run(lambda c: add_source(c, "plant", ("a",), 1))
+    try:
+        stuck = paused.writer.submit(lambda _: began.set() or goes_on.wait(60), source=number)
+        assert began.wait(60)
+        done = other.writer.submit(lambda c: set_variables(c, number, ("a", "b")), source=number)
+        done.result(timeout=30)
+        goes_on.set()
+        with pytest.raises(SQLAlchemyError):
+            stuck.result(timeout=30)
+        assert paused.writer.run(lambda c: variables_of(c, number)) == ("a", "b")
+    finally:
+        goes_on.set()
+        paused.close()
+        other.close()

@@ -12,9 +12,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.store.engines import make_shared_engine
 from alora_ts.serve.store.leases import (
     LIFE,
     Lease,
@@ -132,7 +133,7 @@ class Member:
     def __init__(self, store: Store, hooks: Hooks, *, scores: bool) -> None:
         self._hooks = hooks
         self._scores = scores
-        self._engine = create_engine(store.url, pool_size=2, max_overflow=0, pool_pre_ping=True)
+        self._engine = make_shared_engine(store.url, connections=2)
         self._held: dict[tuple[str, str], Lease] = {}
         self._stop = threading.Event()
         self.name = f"{socket.gethostname()}:{os.getpid()}"
