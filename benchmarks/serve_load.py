@@ -242,11 +242,12 @@ def measure_fleet(folder: Path, rows: int) -> Part:
         for sender in senders:
             sender.start()
         with httpx.Client(timeout=120) as client:
-            while scored(service.url) < each * count:
+            while any(sender.is_alive() for sender in senders):
                 asked = time.monotonic()
                 answer = client.get(f"{service.url}/api/v1/sources", params={"recent": 100})
                 took.append(time.monotonic() - asked)
                 time.sleep(0.5)
+            wait_until_scored(service.url, each * count)
             seconds = time.monotonic() - began
             asked = time.monotonic()
             answer = client.get(f"{service.url}/api/v1/sources", params={"recent": 100})

@@ -32,6 +32,8 @@ class ScoreRule:
         "joint" hears a second witness: how much the row surprises those before it (the linear
         rules of :mod:`alora_ts.diagnosis.origins`), measured in the same way. Logarithms of the
         two are weighed 2 : 1, so that neither needs a unit.
+        With a budget of false incidents a third one joins afterwards: how new the last rows are
+        (:mod:`alora_ts.scoring.novelty`).
     scale : ndarray of shape (d,)
         Mean squared residual of each variable on normal rows, or ones.
     cap : float

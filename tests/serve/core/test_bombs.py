@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 import psutil
 import pytest
+from benchmarks.fuzz_bodies import bodies, kinds
 from benchmarks.fuzz_models import mutations, rebuilt, split
 
 from alora_ts import load
@@ -122,3 +124,14 @@ def test_a_table_has_no_more_columns_than_can_be_meant(here: Plant) -> None:
     ):
         answer = here.client.post(url, content=body, headers={"content-type": kind})
         assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(("kind", "first", "count"), [("csv", 0, 60), ("parquet", 3, 8)])
+def test_mutated_tables_are_judged_or_refused(
+    here: Plant, kind: str, first: int, count: int
+) -> None:
+    url = f"/api/v1/detect?model_id={here.source.model_id}"
+    # The first of Parquet are large when read; another test has such.
+    for body in islice(bodies(kind, seed=1), first, first + count):
+        answer = here.client.post(url, content=body, headers={"content-type": kinds[kind]})
+        assert answer.status_code in {200, 413, 422}

@@ -20,7 +20,9 @@ import pytest
 from alora_ts.datasets.synthetic import plant
 from alora_ts.datasets.synthetic_live import LivePlant
 from tests.cli.invoke import files, invoke
+from tests.conftest import REPOSITORY
 
+DOCS = REPOSITORY / "docs" / "how-to"
 _COMMAND = [sys.executable, "-c", "from alora_ts.cli.main import run; run()"]
 
 
@@ -66,13 +68,18 @@ def test_an_empty_folder_and_a_port_that_is_taken(tmp_path: Path) -> None:
                 assert time.monotonic() < until
                 time.sleep(0.2)
             assert items[0]["culprits"][0]["variable"] == "tank1_level"
-            # The command it prints works as it stands.
-            command = re.search(r"curl .*\\\n.*", said)
-            assert command is not None
-            sent = subprocess.run(
-                command[0], shell=True, capture_output=True, text=True, check=True
-            )
-            assert '"rejected":[]' in sent.stdout
+            # The command it prints works as it stands, and so do those of the documentation.
+            pages = [
+                (DOCS / name).read_text() for name in ("operate-the-service.md", "try-it-live.md")
+            ]
+            texts = [said, *(page.replace("http://127.0.0.1:8080", url[0]) for page in pages)]
+            for text in texts:
+                command = re.search(r"curl \S+/plant/rows -H 'content-type: app.*\\\n.*", text)
+                assert command is not None
+                sent = subprocess.run(
+                    command[0], shell=True, capture_output=True, text=True, check=True
+                )
+                assert '"rejected":[]' in sent.stdout, sent.stdout
             before = client.get("/sources/plant").json()["rows"]
             while client.get("/sources/plant").json()["rows"] <= before:
                 assert time.monotonic() < until
