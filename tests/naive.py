@@ -302,4 +302,4 @@ def novelty(learned, values, segments):
             apart = (seen - learned.center[at]) * learned.unit[at] - learned.stretches[at]
             nearest = np.square(apart, dtype=np.float64).mean(1).min()
             found[row] += (np.log(nearest + 1e-6) - learned.usual[at]) / len(learned.lengths)
-    return np.maximum(found, -1.0)
+    return found

@@ -28,7 +28,7 @@ def test_equals_the_slow_twin_across_segments_and_blocks(variables, monkeypatch)
 
 def test_rows_of_training_itself_are_told_as_new_rows_would_be():
     learned, own, normal = _learned()
-    assert learned.of(normal, None).min() == -1.0  # a stretch that was kept
+    assert learned.of(normal, None).min() < -3  # a stretch that was kept
     new = np.random.default_rng(9).normal(size=(1500, 3)).astype(np.float32)
     assert np.median(learned.of(new, None)[255:]) == pytest.approx(np.median(own[255:]), abs=0.15)
 

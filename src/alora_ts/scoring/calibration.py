@@ -17,7 +17,7 @@ from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.following import STORM, Following
 from alora_ts.scoring.level import AlarmOptions, choose_level
-from alora_ts.scoring.novelty import WEIGHT
+from alora_ts.scoring.novelty import weigh
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold
@@ -248,7 +248,7 @@ def calibrate(
     )
     new_to = None if novelty is None else novelty[ends]
     if new_to is not None:
-        raw = raw * np.exp(WEIGHT * new_to)
+        raw = raw * np.array([weigh(one) for one in new_to.tolist()])
     return Calibration(
         rank_level,
         rule,

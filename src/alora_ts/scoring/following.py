@@ -19,7 +19,6 @@ Old models follow the median by a factor instead (:mod:`alora_ts.scoring.drift`)
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.scoring.median import RunningMedian
-from alora_ts.scoring.novelty import WEIGHT
+from alora_ts.scoring.novelty import weigh
 
 __all__ = ["STORM", "Following"]
 
@@ -118,7 +117,7 @@ class Following:
         seen = raw
         if self._new is not None:
             lasting = max(self._novelties.now - self._novelties.usual, 0.0)
-            seen *= math.exp(WEIGHT * (novelty - lasting))
+            seen *= weigh(novelty - lasting)
         shift = self.shift
         self.last_shift = shift / self._level
         own = max(seen - shift, _LEAST_PART * seen)

@@ -9,6 +9,7 @@ usual in normal rows, averaged over the lengths.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -17,9 +18,9 @@ from numpy.typing import NDArray
 
 from alora_ts.data.windows import segment_starts
 
-__all__ = ["WEIGHT", "Novelty", "Recent", "learn_novelty"]
+__all__ = ["Novelty", "Recent", "learn_novelty", "weigh"]
 
-WEIGHT = 0.5
+_WEIGHT = 0.5
 """Of a novelty beside the logarithm of a joint score; measured in docs/quality-alarms.md."""
 
 _LENGTHS = (16, 32, 64, 256)
@@ -27,8 +28,9 @@ _MOST_STRETCHES = 512
 _FEWEST_TIMES = 4
 """A length is used where training has so many times as many rows."""
 
-_LEAST = -1.0
-"""Rows that training itself held are no further from it than that: they may be a fault, too."""
+_LEAST, _MOST = -1.0, 4.0
+"""Rows that training itself held are no distance from it, and may be a fault all the same; and what
+was very new must not make the rows after it alarm until it has left the longest stretch."""
 
 _LEAST_SPREAD = 0.1  # scaled units: smaller differences are not evidence
 _LEAST_DISTANCE = 1e-6
@@ -81,7 +83,7 @@ class Novelty:
     def of(
         self, values: NDArray[np.floating], segments: NDArray[np.integer] | None
     ) -> NDArray[np.float64]:
-        """How new each row is, (N,): about 0 in normal rows, and at least -1.
+        """How new each row is, (N,): about 0 in normal rows.
 
         Parameters
         ----------
@@ -92,7 +94,8 @@ class Novelty:
             says nothing.
         """
         total = self._total(values, segments)
-        return np.maximum(total / max(len(self.lengths), 1), _LEAST)
+        found: NDArray[np.float64] = total / max(len(self.lengths), 1)
+        return found
 
     def _total(
         self,
@@ -148,7 +151,7 @@ class Novelty:
             float(self._unlike(at, self._scaled(at, both[at : at + 1]), None)[0])
             for at in range(fits)
         )
-        return max(total / len(self.lengths), _LEAST)
+        return total / len(self.lengths)
 
     def _scaled(self, at: int, statistics: NDArray[np.float64]) -> NDArray[np.float32]:
         scaled: NDArray[np.float32] = (statistics - self.center[at]).astype(np.float32)
@@ -180,6 +183,17 @@ class Novelty:
     def _squares(self) -> NDArray[np.float32]:
         squares: NDArray[np.float32] = np.square(self.stretches).sum(2)
         return squares
+
+
+def weigh(novelty: float) -> float:
+    """By what a novelty multiplies a joint score.
+
+    Examples
+    --------
+    >>> weigh(0.0), weigh(-9.0) == weigh(-1.0), weigh(9.0) == weigh(4.0)
+    (1.0, True, True)
+    """
+    return math.exp(_WEIGHT * min(max(novelty, _LEAST), _MOST))
 
 
 class Recent:
@@ -292,7 +306,7 @@ def learn_novelty(
         fits = age >= learned.lengths[at] - 1
         usual[at] = np.median(gone[fits])
         own += np.where(fits, gone - usual[at], 0.0) / len(ends)
-    return Novelty(learned.lengths, center, unit, stretches, usual), np.maximum(own, _LEAST)
+    return Novelty(learned.lengths, center, unit, stretches, usual), own
 
 
 def _running_sums(values: NDArray[np.floating]) -> NDArray[np.float64]:
