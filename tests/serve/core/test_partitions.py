@@ -165,3 +165,26 @@ def test_old_weeks_are_dropped_and_a_stopped_source_keeps_its_own(
     assert week_of(40) not in kept
     assert week_of(30) in kept
     assert here.source.rows == 50
+
+
+def test_a_week_that_waits_to_be_scored_is_not_dropped(
+    serve: Callable[[Settings], Plant], settings: Settings, server: Server, engine: Engine
+) -> None:
+    here = serve(
+        settings.model_copy(
+            update={"keep": KeepSettings(rows=10), "store": server.address, "late_limit": 1e9}
+        )
+    )
+    with engine.begin() as connection:
+        for number in range(1, 8):
+            start = now_micros() // WEEK * WEEK - number * WEEK
+            _make(connection, "rows", start)
+    here.send(aged(plant.values(50), days=30))
+    here.send(aged(plant.values(50), days=0.5))
+    here.settle()
+    for mark, left in (("0", 100), ("NULL", 50)):
+        with engine.begin() as connection:
+            connection.execute(text(f"UPDATE sources SET late_us = {mark}"))
+        asyncio.run(clean_up(here.service))
+        with engine.begin() as connection:
+            assert connection.scalar(text("SELECT count(*) FROM rows")) == left

@@ -21,7 +21,7 @@ from alora_ts.serve.store.retention import (
     delete_summaries,
     give_back,
 )
-from alora_ts.serve.store.sources import scoring_state
+from alora_ts.serve.store.sources import scoring_starts, scoring_state
 from alora_ts.serve.times import now_micros
 
 if TYPE_CHECKING:
@@ -93,12 +93,7 @@ async def clean_up(service: Service) -> None:
     await asyncio.wrap_future(writer.submit(prepare_partitions))
     for table, days in (("readings", _shorter(keep.readings, keep.rows)), ("rows", keep.rows)):
         if days > 0:
-            horizons = {
-                source.id: source.newest - int(days * _DAY)
-                for source in service.sources.all()
-                if source.newest is not None
-            }
-            drop = functools.partial(drop_partitions, table=table, before=horizons)
+            drop = functools.partial(_drop, service, table=table, days=days)
             await asyncio.wrap_future(writer.submit(drop))
     for source in service.sources.all():
         if source.newest is None:
@@ -112,6 +107,18 @@ async def clean_up(service: Service) -> None:
     await asyncio.wrap_future(service.store.writer.submit(give_back))
 
 
+def _drop(service: Service, connection: Connection, *, table: str, days: float) -> int:
+    """Drop the weeks of which no source keeps anything and nothing waits to be scored."""
+    starts = scoring_starts(connection)
+    horizons = {}
+    for source in service.sources.all():
+        if source.newest is not None:
+            before = source.newest - int(days * _DAY)
+            start = before if source.collecting else starts.get(source.id, before)
+            horizons[source.id] = min(before, start)
+    return drop_partitions(connection, table, horizons)
+
+
 def _shorter(one: float, other: float) -> float:
     """The shorter of two numbers of days, of which 0 is for ever."""
     return min((days for days in (one, other) if days > 0), default=0.0)
@@ -121,6 +128,11 @@ def _of(
     source: Source, work: Callable[[Connection, int, int], int]
 ) -> Callable[[Connection, int], int]:
     """Delete of a source, but nothing that waits to be scored, however old it is."""
-    return lambda connection, before: work(
-        connection, source.id, min(before, scoring_state(connection, source.id)[0])
-    )
+
+    def bounded(connection: Connection, before: int) -> int:
+        # What is only collected waits for nobody.
+        if not source.collecting:
+            before = min(before, scoring_state(connection, source.id)[0])
+        return work(connection, source.id, before)
+
+    return bounded

@@ -24,6 +24,7 @@ __all__ = [
     "roll_back",
     "save_recalibration",
     "scored_until",
+    "scoring_starts",
     "scoring_state",
     "set_variables",
     "undo_recalibrations",
@@ -107,6 +108,13 @@ def scoring_state(connection: Connection, source: int) -> tuple[int, int]:
     ).one()
     start = found.score_from_us if found.late_us is None else min(found[0], found[1])
     return start, found.late_count
+
+
+def scoring_starts(connection: Connection) -> dict[int, int]:
+    """From which time on rows must be scored, by source."""
+    late = func.coalesce(sources.c.late_us, sources.c.score_from_us)
+    query = select(sources.c.id, sources.c.score_from_us, late)
+    return {key: min(start, again) for key, start, again in connection.execute(query)}
 
 
 def scored_until(connection: Connection, source: int, time: int, late_count: int) -> None:
