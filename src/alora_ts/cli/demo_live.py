@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 from alora_ts.cli.common import console
-from alora_ts.cli.serve import prepare_process, refuse_without_packages
+from alora_ts.cli.serve import refuse_without_packages
 from alora_ts.errors import AloraError
 
 __all__ = ["serve_plant"]
@@ -33,6 +33,7 @@ def serve_plant(folder: Path, *, port: int | None, seed: int) -> None:
     from alora_ts.serve.connect.simulated import SimulatedPlant
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings import Settings
+    from alora_ts.serve.workers.process import prepare_process
 
     out = console()
     chosen = _choose_port(port)

@@ -22,6 +22,7 @@ from alora_ts.cli.export import export
 from alora_ts.cli.fit import fit
 from alora_ts.cli.replay import replay
 from alora_ts.cli.serve import serve
+from alora_ts.cli.worker import worker
 
 _INTERRUPTED = 130
 
@@ -32,7 +33,19 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, detect, backtest, explain, info, export, evaluate, demo, serve, replay):
+for command in (
+    fit,
+    detect,
+    backtest,
+    explain,
+    info,
+    export,
+    evaluate,
+    demo,
+    serve,
+    worker,
+    replay,
+):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

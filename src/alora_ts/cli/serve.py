@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from alora_ts.serve.operate.logs import LogFormat
 
 StoreOption = Annotated[
     str | None,
@@ -53,6 +50,14 @@ def serve(
     ] = None,
     store: StoreOption = None,
     folder: FolderOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Processes that score (PostgreSQL); 0 leaves it to `alora-ts worker`.",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Only check the settings, models and sources, then stop."),
@@ -61,10 +66,13 @@ def serve(
     """Take live rows, score each, keep everything, raise and clear incidents, show it all.
 
     Example: `alora-ts serve --model plant.alora` and open http://127.0.0.1:8080
+
+    With PostgreSQL: `alora-ts serve --store postgresql://alora@db.example/alora --workers 4`
     """
     refuse_without_packages()
     from alora_ts.serve.run import run_service
     from alora_ts.serve.settings_file import read_settings
+    from alora_ts.serve.workers.process import prepare_process
 
     flags = given_settings(
         host=host,
@@ -76,6 +84,7 @@ def serve(
         access_log=access_log,
         store=store,
         folder=folder,
+        workers=workers,
     )
     if model:
         flags["models"] = dict(_name(one) for one in model)
@@ -90,17 +99,6 @@ def serve(
         return
     prepare_process(log_format=settings.log_format)
     run_service(settings, read=lambda: read_settings(config, flags=flags), file=config)
-
-
-def prepare_process(*, log_format: LogFormat = "text", level: str = "INFO") -> None:
-    """Set up what belongs to the whole process: its log, and how many threads compute."""
-    import torch
-
-    from alora_ts.serve.operate.logs import set_up_logs
-
-    set_up_logs(log_format, level=level)
-    # Windows are small: a second thread inside torch costs more than it brings.
-    torch.set_num_threads(1)
 
 
 def refuse_without_packages() -> None:

@@ -20,6 +20,7 @@ from alora_ts.serve.http.connection import make_protocol, most_connections
 from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.workers.process import Workers, refuse_sqlite
 
 __all__ = ["refuse_open_door", "run_service"]
 
@@ -61,7 +62,9 @@ def run_service(
         Called with each address once it is listened on.
     """
     check_certificate(settings)
-    service = Service(settings, feeds=feeds)
+    if settings.workers != 1:
+        refuse_sqlite(settings)
+    service = Service(settings, feeds=feeds, scores=settings.workers == 1)
     try:
         refuse_open_door(service)
     except AloraError:
@@ -103,14 +106,12 @@ def run_service(
     # The server raises the signal again once it has ended in order; being asked to stop is no
     # failure, so that second one means nothing.
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
+    workers = Workers(settings, settings.workers) if settings.workers > 1 else None
     try:
         server.run()
-        if service.store.writer.lost:
-            raise AloraError(
-                f"the store {service.store.name} was taken by another alora-ts serve; stop that "
-                "one first"
-            )
     finally:
+        if workers is not None:
+            workers.close()
         for one, handler in before.items():
             signal.signal(one, handler)
 
@@ -128,12 +129,6 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._service = service
         self._ready = ready
-
-    async def on_tick(self, counter: int) -> bool:
-        if self._service.store.writer.lost and not self.should_exit:
-            _log.error("another alora-ts serve has taken the store; this one stops")
-            self.should_exit = True
-        return await super().on_tick(counter)
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         await super().startup(sockets)  # type: ignore[arg-type]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.diagnosis.shares import shares
 from alora_ts.errors import AloraError
@@ -26,12 +30,16 @@ from alora_ts.serve.scoring.scorer import Scored, Scorer
 from alora_ts.serve.scoring.source import Source, Sources
 from alora_ts.serve.scoring.threads import Crew
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.leases import Lease, LeaseLostError
 from alora_ts.serve.store.rows import rows_before
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
+from alora_ts.serve.workers.hooks import ServiceHooks
+from alora_ts.serve.workers.share import Alone, Member, Share
 
 __all__ = ["Service"]
 
+_LIVE = 0.25
 _FIXED = (
     "host",
     "port",
@@ -43,6 +51,7 @@ _FIXED = (
     "folder",
     "store",
     "workers",
+    "threads",
     "connections",
 )
 
@@ -53,6 +62,10 @@ class Service:
     Parameters
     ----------
     settings : Settings
+    web : bool
+        Whether it answers requests; a worker does not, and makes no sources of its own.
+    scores : bool
+        Whether it scores, runs connectors and notifies; other processes must where it does not.
     feeds : sequence of Connector
         Ways in for rows beside those of the settings.
 
@@ -62,24 +75,36 @@ class Service:
         The current ones; a reload replaces them.
     """
 
-    def __init__(self, settings: Settings, *, feeds: Sequence[Connector] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        feeds: Sequence[Connector] = (),
+        web: bool = True,
+        scores: bool = True,
+    ) -> None:
         self.settings = settings
         self.feeds = feeds
+        self.web, self.scores = web, scores
         self.started = now_micros()
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.store = Store(settings.address)
         self.tokens = TokenBook(self.store)
-        self.bus = Bus()
+        self.hooks = ServiceHooks(self)
+        shared = self.store.kind == "postgresql"
+        self.share: Share = Member(self.store, self.hooks, scores=scores) if shared else Alone()
+        self.bus = Bus(self.hooks.relay)
         self.metrics = Metrics()
         self.metrics.registry.register(ServiceCollector(self))
         self.models = LoadedModels(self.store)
         self.sources = Sources()
-        self._scorers: dict[str, Scorer] = {}
+        self._scorers: OrderedDict[str, Scorer] = OrderedDict()
+        self._room = threading.Lock()
         self.closing = asyncio.Event()
         self.settings_error: str | None = None
         self.tasks = Tasks(self)
         self.fits = Fits(self)
-        self.crew = Crew(self._step, workers=settings.workers)
+        self.crew = Crew(self._step, workers=settings.threads)
         self.registry = Registry(
             self.store,
             self.models,
@@ -93,20 +118,23 @@ class Service:
             late_limit=lambda: self.settings.late_limit,
             future_limit=lambda: self.settings.future_limit,
             backlog_limit=lambda: self.settings.backlog_limit,
-            wake=self.crew.wake,
+            wake=self._arrived,
         )
         self.silences = Silences(self.store, self.bus, self.metrics, self.channels)
         try:
             self.tasks.prepare()
-            self.registry.load()
-            for name, path in settings.models.items():
-                self.registry.import_file(name, path)
-            self.registry.collect_once(settings.collect)
+            with self.store.starting():
+                self.registry.load()
+                for name, path in settings.models.items() if web else ():
+                    self.registry.import_file(name, path)
+                self.registry.collect_once(settings.collect if web else ())
         except BaseException:
             self.close()
             raise
         for source in self.sources.all():
-            self._changed(source)
+            if not source.collecting:
+                self.metrics.threshold.labels(source.name).set(source.threshold)
+                self.wake(source)
 
     @property
     def folder(self) -> Path:
@@ -149,10 +177,13 @@ class Service:
         """Run what belongs to the service's life: connectors, notifications, housekeeping."""
         self.bus.attach(asyncio.get_running_loop())
         self.tasks.start()
+        await asyncio.to_thread(self.share.start)
+        live = asyncio.create_task(self._tell_readings())
         try:
             yield
         finally:
             self.closing.set()
+            live.cancel()
             await self.tasks.stop()
             await asyncio.to_thread(self.close)
 
@@ -193,15 +224,41 @@ class Service:
         self.closing.set()
         self.bus.wake()
 
-    async def silent(self, source: str, connector: str, signals: Mapping[str, int | None]) -> None:
+    async def silent(
+        self,
+        source: str,
+        connector: str,
+        signals: Mapping[str, int | None],
+        lease: Lease | None = None,
+    ) -> None:
         """Take note of which signals are silent now, each with its last time (None: never seen)."""
-        await asyncio.to_thread(self.silences.hear, self.sources.get(source), connector, signals)
+        known = self.sources.get(source)
+        await asyncio.to_thread(self.silences.hear, known, connector, signals, lease)
+
+    def wake(self, source: Source) -> None:
+        """Score what waits of a source, if that is this process's to do."""
+        if self.share.holds("source", source.name):
+            self.crew.wake(source)
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Drop the scorers, and with them the models, of sources that others score now."""
+        with self._room:
+            for name in names:
+                self._scorers.pop(name, None)
+
+    async def _tell_readings(self) -> None:
+        """Tell pages here, now and then, of what others have scored."""
+        while True:
+            await asyncio.sleep(_LIVE)
+            with contextlib.suppress(SQLAlchemyError):
+                await asyncio.to_thread(self.hooks.publish_readings)
 
     def close(self) -> None:
         """Finish what is in progress and close the store."""
         self.bus.attach(None)
         self.fits.close()
         self.crew.close()
+        self.share.close()
         self.store.close()
 
     def channels(self) -> list[str]:
@@ -209,29 +266,51 @@ class Service:
         return self.tasks.channels
 
     def _changed(self, source: Source) -> None:
-        if source.collecting:
-            return
-        self.metrics.threshold.labels(source.name).set(source.threshold)
-        self.crew.wake(source)
+        self.hooks.tell("changed", source=source.name)
+        if not source.collecting:
+            self.metrics.threshold.labels(source.name).set(source.threshold)
+            self.wake(source)
+
+    def _arrived(self, source: Source) -> None:
+        self.wake(source)
+        if not self.share.holds("source", source.name):
+            self.hooks.tell("rows", source=source.name)
 
     def _step(self, source: Source) -> bool:
+        lease = self.share.lease("source", source.name)
         if source.collecting:
             return False
+        if not self.share.holds("source", source.name):
+            self.forget([source.name])
+            return False
         scorer = self._scorers.get(source.name)
-        if scorer is None:
+        if scorer is None or scorer.lease != lease:
             scorer = Scorer(
                 self.store,
                 self.models,
                 source,
                 self.channels,
                 max_age=lambda: self.settings.notify.max_age,
+                lease=lease,
             )
-            self._scorers[source.name] = scorer
-        scored = scorer.step()
+        self._keep(source.name, scorer)
+        try:
+            scored = scorer.step()
+        except LeaseLostError:
+            self.forget([source.name])
+            return False
         if scored is None:
             return False
         self._publish(source, scored)
         return True
+
+    def _keep(self, name: str, scorer: Scorer) -> None:
+        """Keep a scorer ready; those not used for longest make room and are made again."""
+        with self._room:
+            self._scorers[name] = scorer
+            self._scorers.move_to_end(name)
+            while len(self._scorers) > self.settings.sources_in_memory:
+                self._scorers.popitem(last=False)
 
     def _publish(self, source: Source, scored: Scored) -> None:
         reading, name = scored.last, source.name
@@ -251,6 +330,7 @@ class Service:
                     self.metrics.opened(name, "anomaly")
                 said = "judged" if what == "updated" and change.flipped else what
                 self.bus.publish(News("incident", name, {"change": said, **shown}))
+        self.hooks.tell("reading", source=name)
         if self.bus.listeners:
             columns = [source.variables.index(variable) for variable in reading.variables]
             last = show_reading(

@@ -67,7 +67,13 @@ class Settings(BaseModel):
         Seconds without a row after which a source counts as silent; 0 for never. Connectors that
         watch every signal have a setting of their own.
     workers
-        Threads that score.
+        Processes that score. 1: this one. More (PostgreSQL only): this one answers requests, and
+        so many beside it score. 0: this one only answers requests, others score.
+    threads
+        Threads that score in each of them.
+    sources_in_memory
+        Sources that a process keeps ready to score, each with its model; those not heard of for
+        longest make room for others.
     connections
         Connections at a time; more are closed at once.
     body_limit, upload_limit
@@ -109,7 +115,9 @@ class Settings(BaseModel):
     future_limit: _Seconds = 10.0
     backlog_limit: Annotated[int, Field(ge=1000, le=10**9)] = 100_000
     silent_after: _Seconds = 300.0
-    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    workers: Annotated[int, Field(ge=0, le=64)] = 1
+    threads: Annotated[int, Field(ge=1, le=64)] = 1
+    sources_in_memory: Annotated[int, Field(ge=1, le=10**6)] = 1000
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
     body_limit: _Bytes = 16 * 2**20
     upload_limit: _Bytes = 512 * 2**20

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.serve_postgres import Server, postgres_program, running_server
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
@@ -16,6 +17,7 @@ from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.rows import read_readings
+from tests.conftest import need_program
 from tests.serve.core import plant
 
 with warnings.catch_warnings():
@@ -67,7 +69,7 @@ class Plant:
 def settle(service: Service) -> None:
     """Wait until every row has its reading."""
     deadline = time.monotonic() + 300
-    while service.crew.waiting():
+    while service.crew.waiting() or any(one.unscored for one in service.sources.all()):
         assert time.monotonic() < deadline, "scoring does not end"
         assert not service.crew.troubles, service.crew.troubles
         time.sleep(0.005)
@@ -100,3 +102,18 @@ def serve() -> Iterator[Callable[[Settings], Plant]]:
 @pytest.fixture
 def here(serve: Callable[[Settings], Plant], settings: Settings) -> Plant:
     return serve(settings)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    try:
+        postgres_program("initdb")
+    except FileNotFoundError:
+        need_program("initdb")
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(server: Server) -> str:
+    return server.address

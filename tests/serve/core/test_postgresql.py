@@ -3,106 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.serve_postgres import Server
 from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts import ALoRa
 from alora_ts.errors import AloraError
 from alora_ts.serve.http.tokens import TokenBook, make_token
 from alora_ts.serve.incidents.mutes import end_mute, make_mute
 from alora_ts.serve.settings import Settings
-from alora_ts.serve.store.heartbeat import beat
-from alora_ts.serve.store.hold import StoreLostError
+from alora_ts.serve.store import engines
 from alora_ts.serve.store.mutes import count_held
+from alora_ts.serve.store.sources import add_source, set_variables, variables_of
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
-from tests.conftest import need_program
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 from tests.serve.notify.test_outage import House, an_hour_of_attempts, dispatcher
-
-
-def program(name: str) -> str:
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return str(found[-1]) if found else need_program(name)
-
-
-class Server:
-    """A PostgreSQL server that can be restarted."""
-
-    def __init__(self, folder: Path, as_user: list[str]) -> None:
-        self.folder = folder
-        self.as_user = as_user
-        self.port = free_port()
-        self.address = f"postgresql://alora:s3cret@127.0.0.1:{self.port}/postgres"
-
-    def run(self, *command: str) -> None:
-        quiet = subprocess.DEVNULL
-        subprocess.run([*self.as_user, *command], check=True, cwd=self.folder, stdout=quiet)
-
-    def control(self, *words: str) -> None:
-        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        where = ["-D", f"{self.folder}/db", "-w", "-t", "300", "-l", f"{self.folder}/log"]
-        self.run(program("pg_ctl"), *where, "-o", options, *words)
-
-    def restart(self) -> None:
-        self.control("-m", "fast", "restart")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    # The server's user must reach its folder, which pytest's own folders do not allow.
-    folder = Path("/tmp") / f"alora-pg-{os.getpid()}"
-    folder.mkdir(mode=0o755)
-    as_user: list[str] = []
-    if os.geteuid() == 0:
-        as_user = [need_program("runuser"), "-u", "postgres", "--"]
-        shutil.chown(folder, "postgres")
-    server = Server(folder, as_user)
-    try:
-        made = ["-D", f"{folder}/db", "-A", "trust", "-U", "alora", "--no-sync"]
-        server.run(program("initdb"), *made)
-        server.control("start")
-        try:
-            yield server
-        finally:
-            server.control("-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder)
-
-
-@pytest.fixture
-def database(server: Server) -> str:
-    return server.address
-
-
-def test_a_restarted_server_lets_only_one_write(server: Server) -> None:
-    """The lock dies with the server; whoever takes the store then shuts the other out."""
-    first = Store(server.address)
-    server.restart()
-    # Nobody came: the first takes its lock again with its next write.
-    first.writer.run(beat)
-    with pytest.raises(AloraError, match="in use"):
-        Store(server.address)
-    server.restart()
-    second = Store(server.address)
-    with pytest.raises(StoreLostError):
-        first.writer.run(beat)
-    assert first.writer.lost
-    second.writer.run(beat)
-    first.close()
-    second.writer.run(beat)
-    second.close()
-    Store(server.address).close()
 
 
 def test_rows_scores_incidents_and_restart(
@@ -116,8 +41,6 @@ def test_rows_scores_incidents_and_restart(
     first.send(rows[:130])
     first.send(rows[:50] + rows[200:])
     first.settle()
-    with pytest.raises(AloraError, match="in use"):
-        Store(database)
     first.client.__exit__(None, None, None)
     second = serve(settings)
     receipt = second.send(rows)
@@ -171,7 +94,11 @@ def test_an_absent_server_is_named_without_its_password() -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_the_migrations_make_the_schema(database: str, tmp_path: Path) -> None:
+def is_no_partition(name: str | None, kind: str, _: object) -> bool:
+    return kind != "table" or not str(name).startswith(("rows_", "readings_"))
+
+
+def test_the_migrations_make_the_schema(server: Server, database: str, tmp_path: Path) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
@@ -179,27 +106,21 @@ def test_the_migrations_make_the_schema(database: str, tmp_path: Path) -> None:
     from alora_ts.serve.store.migrate import migrate
     from alora_ts.serve.store.schema import metadata
 
-    engine = create_engine(store_url(database))
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-    engine.dispose()
+    server.empty()
     for address in (str(tmp_path / "s.db"), database):
         writing, reading = make_engines(store_url(address))
         migrate(writing)
         with writing.begin() as connection:
-            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            whole = {"compare_type": True, "include_name": is_no_partition}
+            context = MigrationContext.configure(connection, opts=whole)
             assert compare_metadata(context, metadata) == []
         writing.dispose()
         reading.dispose()
 
 
 def test_notifications_are_summed_up_and_muted(server: Server) -> None:
-    subprocess.run(
-        [program("createdb"), "-h", "127.0.0.1", "-p", str(server.port), "-U", "alora", "pagers"],
-        check=True,
-    )
-    house = House(f"{server.address.rpartition('/')[0]}/pagers")
+    server.empty()
+    house = House(server.address)
     try:
         port = free_port()
         hook = {"name": "pager", "url": f"http://127.0.0.1:{port}/"}
@@ -218,3 +139,26 @@ def test_notifications_are_summed_up_and_muted(server: Server) -> None:
         assert end_mute(house.store, made["id"])["state"] == "removed"
     finally:
         house.store.close()
+
+
+def test_a_process_that_stands_still_lets_go_of_its_locks(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.empty()
+    monkeypatch.setattr(engines, "_IDLE", 500)
+    paused, other = Store(database), Store(database)
+    began, goes_on = threading.Event(), threading.Event()
+    number = other.writer.run(lambda c: add_source(c, "plant", ("a",), 1))
+    try:
+        stuck = paused.writer.submit(lambda _: began.set() or goes_on.wait(60), source=number)
+        assert began.wait(60)
+        done = other.writer.submit(lambda c: set_variables(c, number, ("a", "b")), source=number)
+        done.result(timeout=30)
+        goes_on.set()
+        with pytest.raises(SQLAlchemyError):
+            stuck.result(timeout=30)
+        assert paused.writer.run(lambda c: variables_of(c, number)) == ("a", "b")
+    finally:
+        goes_on.set()
+        paused.close()
+        other.close()

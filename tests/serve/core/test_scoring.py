@@ -17,7 +17,7 @@ from alora_ts import ALoRa
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
-from tests.serve.core.conftest import Plant
+from tests.serve.core.conftest import Plant, stored_scores
 
 Start = Callable[[Settings], Plant]
 
@@ -272,3 +272,21 @@ def test_models_without_dates_look_for_no_gaps(
     ]
     here.send(rows)
     assert_allclose(here.scores()[8:], bare.score(table, progress=False)[8:], rtol=2e-4, atol=1e-6)
+
+
+def test_few_sources_are_kept_in_memory(serve: Start, settings: Settings, model: ALoRa) -> None:
+    """The limit holds at any time; a source that had to go scores as if it had stayed."""
+    names = [f"s{number}" for number in range(5)]
+    models = dict.fromkeys(names, settings.models["plant"])
+    here = serve(settings.model_copy(update={"models": models, "sources_in_memory": 2}))
+    table, seconds = faulty(), np.arange(300)
+    rows = plant.rows(table)
+    for start in range(0, 300, 60):
+        for name in names:
+            here.send(rows[start : start + 60], name)
+            here.settle()
+            assert len(here.service._scorers) <= 2
+    warm = warm_up(model, table, seconds)
+    for name in names:
+        found = stored_scores(here.service, here.service.sources.get(name))
+        check(found, batch(model, table, seconds), warm)

@@ -13,7 +13,7 @@ from alora_ts.serve.incidents.arrivals import check_arrivals
 from alora_ts.serve.notify.interface import IncidentEvent
 from alora_ts.serve.notify.message import headline
 from alora_ts.serve.settings import Settings
-from alora_ts.serve.store.schema import rows as stored
+from alora_ts.serve.store.schema import sources as stored
 from alora_ts.serve.times import now_micros
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant

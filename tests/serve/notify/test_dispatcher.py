@@ -42,6 +42,9 @@ class MemoryOutbox:
     async def fold(self, now: float, **_: object) -> None:
         del now
 
+    async def take(self, entry: int, now: float) -> bool:
+        return self.waiting[entry][0] <= now
+
     async def hurry(self, now: float, *, channel: str) -> None:
         for key, (at, waiting) in self.waiting.items():
             if waiting.channel == channel:

@@ -24,7 +24,7 @@ def check_arrivals(service: Service, *, now: int) -> None:
     """
     after = service.settings.silent_after * 1e6
     watched = service.settings.connect.watched()
-    silences = service.silences
+    silences, lease = service.silences, service.share.lease("task", "silence")
     for source in service.sources.all():
         known = bool(silences.of(source.name, None))
         since = source.arrived if known else max(source.arrived, service.started)
@@ -36,11 +36,11 @@ def check_arrivals(service: Service, *, now: int) -> None:
         )
         if stopped != known:
             gone = dict.fromkeys(source.wanted, source.newest) if stopped else {}
-            silences.hear(source, None, gone)
+            silences.hear(source, None, gone, lease)
     present = {connector.name for connector in service.tasks.connectors}
     for name, connector in silences.known():
         if connector is not None and connector not in present:
-            silences.hear(service.sources.get(name), connector, {})
+            silences.hear(service.sources.get(name), connector, {}, lease)
 
 
 async def watch_arrivals(service: Service) -> None:

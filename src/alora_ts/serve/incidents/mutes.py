@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import secrets
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
@@ -14,7 +16,8 @@ from alora_ts.errors import DataError, nearest
 from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.problems import ConflictError, NotFoundError
 from alora_ts.serve.store.audit import Entry
-from alora_ts.serve.store.incidents import find_incident
+from alora_ts.serve.store.incidents import find_incident, lock_incident
+from alora_ts.serve.store.leases import LeaseLostError
 from alora_ts.serve.store.mutes import (
     add_mute,
     find_mute,
@@ -149,23 +152,23 @@ def tell_held(service: Service) -> int:
     """Tell of open incidents whose mute has ended; returns how many."""
     with service.store.reading() as connection:
         keys = held_incidents(connection)
-    if not keys:
-        return 0
+    lease = service.share.lease("task", "mutes")
+    # One by one: whoever scores the incident waits for no others.
+    works = [functools.partial(_tell, key=key, channels=service.channels()) for key in keys]
+    return sum(service.store.writer.run(work, lease=lease) for work in works)
 
-    def write(connection: Connection) -> int:
-        told = 0
-        for key in keys:
-            record = find_incident(connection, key)
-            if record is None or record.state != "open":
-                release(connection, key)
-                continue
-            shown = show_incident(record._asdict(), record.source)
-            if not record.silenced and mute_of(connection, shown) is None:
-                post(connection, service.channels(), "opened", shown)
-                told += 1
-        return told
 
-    return service.store.writer.run(write)
+def _tell(connection: Connection, *, key: str, channels: Sequence[str]) -> bool:
+    lock_incident(connection, key)
+    record = find_incident(connection, key)
+    if record is None or record.state != "open":
+        release(connection, key)
+        return False
+    shown = show_incident(record._asdict(), record.source)
+    if record.silenced or mute_of(connection, shown) is not None:
+        return False
+    post(connection, channels, "opened", shown)
+    return True
 
 
 async def watch_mutes(service: Service) -> None:
@@ -173,6 +176,6 @@ async def watch_mutes(service: Service) -> None:
     while True:
         try:
             await asyncio.to_thread(tell_held, service)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, LeaseLostError) as error:
             _log.warning("cannot look for ended mutes: %s", type(error).__name__)
         await asyncio.sleep(_LOOK)

@@ -135,8 +135,9 @@ def check_silences(service: Service) -> None:
             one for one in open_anomalies(connection) if not is_silenced(connection, one._asdict())
         ]
     if found:
-        channels = service.channels()
-        announce(service, service.store.writer.run(lambda c: review(c, found, channels)))
+        channels, lease = service.channels(), service.share.lease("task", "patterns")
+        changed = service.store.writer.run(lambda c: review(c, found, channels), lease=lease)
+        announce(service, changed)
 
 
 async def watch_patterns(service: Service) -> None:

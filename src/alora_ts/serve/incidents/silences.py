@@ -16,6 +16,7 @@ from alora_ts.serve.operate.events import Bus, News
 from alora_ts.serve.operate.metrics import Metrics
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.store.incidents import open_silences, save_incident
+from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.outbox import post
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import now_micros
@@ -45,14 +46,22 @@ class Silences:
         self._metrics = metrics
         self._channels = channels
         self._lock = threading.Lock()
-        with store.reading() as connection:
-            found = [row._asdict() for row in open_silences(connection)]
         self._open: dict[tuple[str, str | None], dict[str, Any]] = {}
-        # An earlier version opened one for every signal; those are replaced by one for all.
-        self._old = [record for record in found if "connector" not in record["detail"]]
-        for record in found:
-            if "connector" in record["detail"]:
-                self._open[record.pop("source"), record["detail"]["connector"]] = record
+        self._old: list[dict[str, Any]] = []
+        self.reload()
+
+    def reload(self) -> None:
+        """See which silences last, as this or another process has stored them."""
+        with self._lock:
+            with self._store.reading() as connection:
+                found = [row._asdict() for row in open_silences(connection)]
+            # An earlier version opened one for every signal; those are replaced by one for all.
+            self._old = [record for record in found if "connector" not in record["detail"]]
+            self._open = {
+                (record.pop("source"), record["detail"]["connector"]): record
+                for record in found
+                if "connector" in record["detail"]
+            }
 
     def of(self, source: str, connector: str | None) -> list[str]:
         """Which signals of a source are silent, as a connector says (None: as no rows say)."""
@@ -64,7 +73,11 @@ class Silences:
         return list(self._open)
 
     def hear(
-        self, source: Source, connector: str | None, signals: Mapping[str, int | None]
+        self,
+        source: Source,
+        connector: str | None,
+        signals: Mapping[str, int | None],
+        lease: Lease | None = None,
     ) -> None:
         """Open, change or close the incident for what is silent now.
 
@@ -75,34 +88,39 @@ class Silences:
             Who says so; None: the service itself, because no row comes at all.
         signals : mapping of str to int or None
             All silent signals, each with its last time (None: never seen).
+        lease : Lease, optional
+            The right to say so.
         """
         with self._lock:
-            self._replace_old(source)
+            self._replace_old(source, lease)
             known = self._open.get((source.name, connector))
             if signals and known is None:
-                self._tell(source, "opened", _record(source, connector, signals))
+                self._tell(source, "opened", _record(source, connector, signals), lease)
             elif signals and known is not None and set(_names(known)) != set(signals):
                 fresh = silence_record(sorted(signals), connector, known["start_us"])
-                self._tell(source, "updated", known | fresh)
+                self._tell(source, "updated", known | fresh, lease)
             elif not signals and known is not None:
                 ended = {"state": "closed", "end_us": now_micros()}
-                self._tell(source, "closed", known | ended)
+                self._tell(source, "closed", known | ended, lease)
 
-    def _replace_old(self, source: Source) -> None:
+    def _replace_old(self, source: Source, lease: Lease | None) -> None:
         mine = [record for record in self._old if record["source_id"] == source.id]
         for record in mine:
             self._old.remove(record)
             del record["source"]
-            self._tell(source, "closed", record | {"state": "closed", "end_us": now_micros()})
+            ended = {"state": "closed", "end_us": now_micros()}
+            self._tell(source, "closed", record | ended, lease)
 
-    def _tell(self, source: Source, change: EventKind, record: dict[str, Any]) -> None:
+    def _tell(
+        self, source: Source, change: EventKind, record: dict[str, Any], lease: Lease | None
+    ) -> None:
         def write(connection: Connection) -> dict[str, Any]:
             record.update(save_incident(connection, record))
             shown = show_incident(record, source.name)
             post(connection, self._channels(), change, shown)
             return shown
 
-        shown = self._store.writer.run(write)
+        shown = self._store.writer.run(write, lease=lease)
         key = source.name, shown["connector"]
         if change == "closed":
             self._open.pop(key, None)

@@ -97,6 +97,11 @@ class LoadedModels:
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
 
+    @property
+    def loaded(self) -> int:
+        """How many are in memory."""
+        return len(self._entries)
+
     def get(self, key: str) -> ALoRa:
         """The model of this id."""
         with self._lock:

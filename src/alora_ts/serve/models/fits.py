@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import secrets
 import threading
+from collections.abc import Mapping
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,7 @@ class Fits:
             "message": "waits for its turn",
             "model_id": None,
             "comparison": None,
+            "owner": self._service.share.id,
         }
         self._service.store.change(
             "fit started", source.name, lambda c: add_fit(c, record), {"fit": key}
@@ -118,7 +120,10 @@ class Fits:
         state = self.show(key)["state"]
         with self._lock:
             if key not in self._running:
-                raise ConflictError(f"the fit is {state}; only one that waits or runs can be ended")
+                elsewhere = " in another process" if state in {"waiting", "running"} else ""
+                raise ConflictError(
+                    f"the fit is {state}{elsewhere}; only one that waits or runs here can be ended"
+                )
             process = self._running.pop(key)
         self._service.store.change(
             "fit cancelled",
@@ -141,6 +146,16 @@ class Fits:
         )
         since = source.scored_from
         return shown | {"scored_from": None if since is None else from_micros(since)}
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """Show what another process says of a fit that it runs."""
+        key = message["id"]
+        self._progress[key] = (message["progress"], message["message"])
+        shown = self.show(key)
+        if shown["state"] not in {"waiting", "running"}:
+            self._progress.pop(key, None)
+            shown = self.show(key)
+        self._service.bus.deliver(News("fit", shown["source"], shown))
 
     def close(self) -> None:
         """End all fits."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -13,27 +15,23 @@ from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
 from alora_ts.serve.problems import ConflictError
 from alora_ts.serve.scoring.restore import UNTIMED_MICROS, row_micros
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
-from alora_ts.serve.store.models import save_model
-from alora_ts.serve.store.rows import (
-    count_rows,
-    first_of_newest,
-    first_time,
-    last_arrival,
-    newest_time,
-)
+from alora_ts.serve.store.models import model_cards, save_model
+from alora_ts.serve.store.progress import count_waiting, recount_rows
+from alora_ts.serve.store.record import Record
+from alora_ts.serve.store.rows import first_of_newest, first_time
 from alora_ts.serve.store.sources import (
     activate,
-    active_model,
     add_source,
     all_sources,
     begin_scoring,
     recalibrated,
+    recalibrated_sources,
     roll_back,
     set_variables,
     was_activated,
 )
 from alora_ts.serve.store.store import Store
-from alora_ts.serve.store.summaries import first_summary
+from alora_ts.serve.store.summaries import first_summaries
 from alora_ts.serve.times import from_micros
 
 __all__ = ["Registry"]
@@ -66,37 +64,58 @@ class Registry:
         self._models = models
         self._sources = sources
         self._changed = changed
+        # What was read before a change must not be taken up after it.
+        self._lock = threading.RLock()
 
     def load(self) -> None:
-        """Load the sources that the store knows."""
+        """Load the sources that the store knows, and see how far each is.
+
+        Called again to see what other processes have changed.
+        """
+        with self._lock:
+            self._load()
+
+    def _load(self) -> None:
+        known = {source.name: source for source in self._sources.all()}
         with self._store.reading() as connection:
+            cards: dict[str, dict[str, Any]] | None = None
+            moved: set[int] = set()
+            firsts: dict[int, int] = {}
             for record in all_sources(connection):
-                active = active_model(connection, record.id)
-                model_id = None if active is None else active.model_id
-                oldest = first_time(connection, record.id)
-                self._sources.add(
-                    Source(
-                        id=record.id,
-                        name=record.name,
-                        variables=tuple(record.variables),
-                        model_id=model_id,
-                        wanted=tuple(record.variables)
-                        if model_id is None
-                        else self._models.get(model_id).model_.preparation.variables,
-                        bucket_us=record.bucket_us,
-                        newest=newest_time(connection, record.id),
-                        arrived=last_arrival(connection, record.id),
-                        first=_first(connection, record.id, record.bucket_us, oldest),
-                        rows_from=oldest,
-                        rows=count_rows(connection, record.id),
-                        threshold=math.inf
-                        if model_id is None
-                        else self._threshold(connection, record.id, model_id),
-                        unscored=0
-                        if model_id is None
-                        else count_rows(connection, record.id, start=record.score_from_us),
-                    )
+                source = known.get(record.name)
+                if source is not None:
+                    _update(source, record)
+                    if record.model_id == source.model_id:
+                        continue
+                wanted, threshold = tuple(record.variables), math.inf
+                if cards is None:
+                    cards, moved = model_cards(connection), recalibrated_sources(connection)
+                    firsts = first_summaries(connection)
+                if record.model_id is not None:
+                    card = cards[record.model_id]
+                    wanted, threshold = tuple(card["variables"]), float(card["threshold"])
+                    if record.id in moved:
+                        found = recalibrated(connection, record.id, record.model_id)
+                        threshold = threshold if found is None else float(found.value)
+                if source is not None:
+                    source.bucket_us = record.bucket_us
+                    _take_up(source, tuple(record.variables), record.model_id, wanted, threshold)
+                    _update(source, record)
+                    continue
+                source = Source(
+                    id=record.id,
+                    name=record.name,
+                    variables=tuple(record.variables),
+                    model_id=record.model_id,
+                    wanted=wanted,
+                    bucket_us=record.bucket_us,
+                    newest=None,
+                    first=_first(firsts.get(record.id), record.bucket_us, record.oldest_us),
+                    rows=0,
+                    threshold=threshold,
                 )
+                _update(source, record)
+                self._sources.add(source)
 
     def import_file(self, name: str, path: Path) -> None:
         """Let a source begin with a model file that the operator named.
@@ -139,19 +158,22 @@ class Registry:
         def write(connection: Connection) -> int:
             return add_source(connection, name, (), UNTIMED_MICROS * _ROWS_IN_BUCKET)
 
-        source = Source(
-            id=self._store.change("source made", check_source_name(name), write, {"model": None}),
-            name=name,
-            variables=(),
-            model_id=None,
-            wanted=(),
-            bucket_us=UNTIMED_MICROS * _ROWS_IN_BUCKET,
-            newest=None,
-            first=None,
-            rows=0,
-            threshold=math.inf,
-        )
-        self._sources.add(source)
+        check_source_name(name)
+        with self._lock:
+            source = Source(
+                id=self._store.change("source made", name, write, {"model": None}),
+                name=name,
+                variables=(),
+                model_id=None,
+                wanted=(),
+                bucket_us=UNTIMED_MICROS * _ROWS_IN_BUCKET,
+                newest=None,
+                first=None,
+                rows=0,
+                threshold=math.inf,
+            )
+            self._sources.add(source)
+        self._changed(source)
         return source
 
     def collect_once(self, names: Iterable[str]) -> None:
@@ -180,20 +202,22 @@ class Registry:
             start = self._scored_from(known, since)
             detail["scored_from"] = from_micros(start)
 
-        def write(connection: Connection) -> float:
+        def write(connection: Connection) -> tuple[float, int | None]:
+            waiting = None
             if collected:
                 begin_scoring(connection, known.id, bucket=known.bucket_us, start=start)
+                waiting = count_waiting(connection, known.id, since=start)
             if variables != known.variables:
                 set_variables(connection, known.id, variables)
             activate(connection, known.id, model_id)
-            return self._threshold(connection, known.id, model_id)
+            return self._threshold(connection, known.id, model_id), waiting
 
-        threshold = self._store.change("model activated", name, write, detail)
-        if collected:
-            known.scored_from = start
-            with self._store.reading() as connection:
-                known.unscored = count_rows(connection, known.id, start=start)
-        self._take_up(known, variables, model_id, wanted, threshold)
+        with self._lock:
+            threshold, waiting = self._store.change("model activated", name, write, detail)
+            if waiting is not None:
+                known.scored_from, known.unscored = start, waiting
+            _take_up(known, variables, model_id, wanted, threshold)
+        self._changed(known)
         return known
 
     def roll_back(self, name: str) -> Source:
@@ -206,24 +230,32 @@ class Registry:
                 raise ConflictError(f"the source {name!r} has no earlier model to return to")
             return model_id, self._threshold(connection, source.id, model_id)
 
-        model_id, threshold = self._store.change("model rolled back", name, write)
-        wanted = self._models.get(model_id).model_.preparation.variables
-        self._take_up(source, source.variables, model_id, wanted, threshold)
+        with self._lock:
+            model_id, threshold = self._store.change("model rolled back", name, write)
+            wanted = self._models.get(model_id).model_.preparation.variables
+            _take_up(source, source.variables, model_id, wanted, threshold)
+        self._changed(source)
         return source
 
     def recount(self, source: Source) -> None:
         """Bring a source's counts in step with what is still stored."""
         with self._store.reading() as connection:
             oldest = first_time(connection, source.id)
-            if oldest != source.rows_from:
-                source.rows = count_rows(connection, source.id)
-                source.rows_from = oldest
-            source.first = _first(connection, source.id, source.bucket_us, oldest)
+        if oldest != source.rows_from:
+            counted = self._store.writer.run(lambda c: recount_rows(c, source.id), source=source.id)
+            source.rows, source.rows_from = counted
+        with self._store.reading() as connection:
+            first = first_summaries(connection, source.id).get(source.id)
+        source.first = _first(first, source.bucket_us, oldest)
+
+    def see_threshold(self, source: Source) -> None:
+        """Read a source's alarm level, which another process may have changed."""
+        with self._store.reading() as connection:
+            source.threshold = self._threshold(connection, source.id, source.active)
 
     def refresh_threshold(self, source: Source) -> float:
         """Update a source's alarm level after recalibrations."""
-        with self._store.reading() as connection:
-            source.threshold = self._threshold(connection, source.id, source.active)
+        self.see_threshold(source)
         self._changed(source)
         return source.threshold
 
@@ -246,19 +278,20 @@ class Registry:
             activate(connection, number, model_id)
             return number
 
-        source = Source(
-            id=self._store.change("source made", name, write, {"model": model_id}),
-            name=name,
-            variables=wanted,
-            model_id=model_id,
-            wanted=wanted,
-            bucket_us=bucket,
-            newest=None,
-            first=None,
-            rows=0,
-            threshold=model.calibration.threshold.value,
-        )
-        self._sources.add(source)
+        with self._lock:
+            source = Source(
+                id=self._store.change("source made", name, write, {"model": model_id}),
+                name=name,
+                variables=wanted,
+                model_id=model_id,
+                wanted=wanted,
+                bucket_us=bucket,
+                newest=None,
+                first=None,
+                rows=0,
+                threshold=model.calibration.threshold.value,
+            )
+            self._sources.add(source)
         self._changed(source)
         return source
 
@@ -273,25 +306,36 @@ class Registry:
             return -(2**62)
         return oldest if since is None else max(oldest, since)
 
-    def _take_up(
-        self,
-        source: Source,
-        variables: tuple[str, ...],
-        model_id: str,
-        wanted: tuple[str, ...],
-        threshold: float,
-    ) -> None:
-        source.variables = variables
-        source.model_id = model_id
-        source.wanted = wanted
-        source.threshold = threshold
-        source.reload = True
-        self._changed(source)
+
+def _take_up(
+    source: Source,
+    variables: tuple[str, ...],
+    model_id: str | None,
+    wanted: tuple[str, ...],
+    threshold: float,
+) -> None:
+    source.variables = variables
+    source.model_id = model_id
+    source.wanted = wanted
+    source.threshold = threshold
+    source.reload = True
 
 
-def _first(connection: Connection, source: int, bucket: int, oldest: int | None) -> int | None:
+def _update(source: Source, record: Record) -> None:
+    """See how far a source is."""
+    source.newest, source.rows_from = record.newest_us, record.oldest_us
+    source.rows = record.row_count
+    # Nothing waits to be scored where there is no model.
+    source.unscored = 0 if source.collecting else record.unscored
+    if source.collecting and len(record.variables) > len(source.variables):
+        source.variables = source.wanted = tuple(record.variables)
+    source.arrived = record.arrived_us
+    if source.first is None or record.oldest_us is None:
+        source.first = record.oldest_us
+
+
+def _first(summary: int | None, bucket: int, oldest: int | None) -> int | None:
     """Where a source begins: its oldest row, or a summary whose rows are deleted."""
-    summary = first_summary(connection, source)
     if summary is None or (oldest is not None and summary + bucket > oldest):
         return oldest
     return summary

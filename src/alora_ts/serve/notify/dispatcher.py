@@ -172,7 +172,7 @@ class Dispatcher:
         waiting = set[object]()
         for entry in entries:
             incident = entry.event.incident.get("id")
-            if incident in waiting:
+            if incident in waiting or not await self._outbox.take(entry.id, now):
                 continue
             channel = self._channels.get(entry.channel)
             if channel is None:

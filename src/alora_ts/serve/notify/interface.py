@@ -68,6 +68,10 @@ class Outbox(Protocol):
         """
         ...
 
+    async def take(self, entry: int, now: float) -> bool:
+        """Say whether an entry may be sent now; another process may have it."""
+        ...
+
     async def hurry(self, now: float, *, channel: str) -> None:
         """Let everything that waits for its next attempt be due."""
         ...

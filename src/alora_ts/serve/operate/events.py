@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +66,16 @@ class Subscription:
 
 
 class Bus:
-    """Fans news out within the process."""
+    """Fans news out within the process, and through ``relay`` to others.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    relay : callable, optional
+        Takes news to other processes that share the store.
+    """
+
+    def __init__(self, relay: Callable[[News], None] | None = None) -> None:
+        self._relay = relay
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: set[Subscription] = set()
 
@@ -98,6 +105,12 @@ class Bus:
 
     def publish(self, news: News) -> None:
         """Publish to everyone, from any thread."""
+        if self._relay is not None:
+            self._relay(news)
+        self.deliver(news)
+
+    def deliver(self, news: News) -> None:
+        """Publish to those who listen here, from any thread."""
         if self._loop is None or (news.kind == "reading" and not self._listeners):
             return
         with contextlib.suppress(RuntimeError):  # the loop closes while a scorer still works

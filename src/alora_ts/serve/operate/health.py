@@ -10,12 +10,12 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.notify.dispatcher import ChannelState
-from alora_ts.serve.rows.interface import Connector
+from alora_ts.serve.rows.interface import ConnectorStatus
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.heartbeat import beat
-from alora_ts.serve.store.hold import StoreLostError
 from alora_ts.serve.store.outbox import count_by_channel, dead_reasons
 from alora_ts.serve.times import from_micros, now_micros
+from alora_ts.serve.workers.show import show_channels, show_connectors, show_workers
 from alora_ts.version import __version__
 
 __all__ = ["is_ready", "show_health"]
@@ -29,7 +29,8 @@ def show_health(service: Service) -> dict[str, Any]:
     """What the health page shows."""
     with service.store.reading() as connection:
         counted, reasons = count_by_channel(connection), dead_reasons(connection)
-    connectors = [_show_connector(service, one) for one in service.tasks.connectors]
+        workers = show_workers(service, connection)
+    connectors = [_show_connector(service, one) for one in show_connectors(service, workers)]
     now, started = now_micros(), service.started
     lag = max((one.lag(now, started=started) for one in service.sources.all()), default=0.0)
     shown = {
@@ -47,9 +48,13 @@ def show_health(service: Service) -> dict[str, Any]:
                 **counted.get(name, {}),
                 **_show_channel(state, reasons.get(name)),
             }
-            for name, state in service.tasks.channel_states().items()
+            for name, state in show_channels(service, workers).items()
         ],
-        "troubles": dict(service.crew.troubles),
+        "workers": workers,
+        "troubles": {
+            **{name: why for one in workers for name, why in one["troubles"].items()},
+            **service.crew.troubles,
+        },
         "settings_error": service.settings_error,
         "dead_letters": sum(one.get("dead", 0) for one in counted.values()),
         "write_trouble": service.store.writer.trouble,
@@ -84,6 +89,8 @@ def _what_is_wrong(shown: dict[str, Any]) -> list[str]:
     said += [f"scoring {name} fails: {why}" for name, why in shown["troubles"].items()]
     if shown["lag"] > _LONG_LAG:
         said.append(f"{shown['unscored']:,} rows wait, for up to {shown['lag']:,.0f} s")
+    if shown["workers"] and not any(one["alive"] and one["scores"] for one in shown["workers"]):
+        said.append("no worker scores; start one with `alora-ts worker`")
     for one in shown["connectors"]:
         if one["state"] == "failed":
             said.append(f"the connector {one['name']} has failed: {one['last_error']}")
@@ -112,9 +119,8 @@ def _show_channel(state: ChannelState, gave_up: str | None) -> dict[str, Any]:
     }
 
 
-def _show_connector(service: Service, connector: Connector) -> dict[str, Any]:
+def _show_connector(service: Service, status: ConnectorStatus) -> dict[str, Any]:
     """Its status; one that is connected to a gateway that says nothing is not well."""
-    status = connector.status()
     silent = [
         name if source == status.source else f"{source}: {name}"
         for source, who in service.silences.known()
@@ -135,6 +141,6 @@ def is_ready(service: Service) -> str | None:
         with service.store.reading() as connection:
             connection.execute(text("SELECT 1"))
         service.store.writer.submit(beat).result(_PATIENCE)
-    except (SQLAlchemyError, StoreLostError, TimeoutError) as error:
+    except (SQLAlchemyError, TimeoutError) as error:
         return f"the store cannot be written ({type(error).__name__})"
     return None if before is None else f"writes to the store fail ({before})"

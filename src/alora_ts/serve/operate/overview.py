@@ -24,9 +24,16 @@ _GRADES = {"low": 1, "medium": 2, "high": 3}
 def show_sources(service: Service, *, recent: int = 0) -> list[dict[str, Any]]:
     """Every source with its state and so many of its last scores, by name."""
     with service.store.reading() as connection:
-        found = open_incidents(connection)
+        found, earlier = open_incidents(connection), can_roll_back(connection)
         return [
-            _show(service, connection, source, found.get(source.id, []), recent)
+            _show(
+                service,
+                source,
+                found.get(source.id, []),
+                _scores(connection, source, recent),
+                recent=recent,
+                earlier=source.id in earlier,
+            )
             for source in service.sources.all()
         ]
 
@@ -35,17 +42,32 @@ def show_source(service: Service, source: Source) -> dict[str, Any]:
     """One source with its state."""
     with service.store.reading() as connection:
         found = open_incidents(connection, source.id)
-        return _show(service, connection, source, found.get(source.id, []), 0)
+        return _show(
+            service,
+            source,
+            found.get(source.id, []),
+            _scores(connection, source, 0),
+            recent=0,
+            earlier=source.id in can_roll_back(connection, source.id),
+        )
+
+
+def _scores(connection: Connection, source: Source, recent: int) -> Sequence[Record]:
+    """The last readings, at least one; a source without rows is not asked for."""
+    if source.newest is None:
+        return []
+    return recent_scores(connection, source.id, limit=max(recent, 1))
 
 
 def _show(
     service: Service,
-    connection: Connection,
     source: Source,
     incidents: Sequence[Record],
+    last: Sequence[Record],
+    *,
     recent: int,
+    earlier: bool,
 ) -> dict[str, Any]:
-    last = recent_scores(connection, source.id, limit=max(recent, 1))
     reading = last[-1] if last else None
     shown = [show_incident(record._asdict(), source.name) for record in incidents]
     alarming = [incident for incident in shown if not incident["silenced"]]
@@ -72,7 +94,7 @@ def _show(
         "silenced_incidents": len(shown) - len(alarming),
         "worst": max(alarming, key=_how_bad, default=None),
         "recent": [row.score for row in last[-recent:]] if recent else [],
-        "can_roll_back": can_roll_back(connection, source.id),
+        "can_roll_back": earlier,
         "scored_from": None if source.scored_from is None else from_micros(source.scored_from),
         "trouble": service.crew.troubles.get(source.name),
     }

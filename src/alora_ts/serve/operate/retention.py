@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from alora_ts.serve.store.partitions import drop_partitions, prepare_partitions
 from alora_ts.serve.store.retention import (
     delete_models,
     delete_notifications,
@@ -19,7 +21,7 @@ from alora_ts.serve.store.retention import (
     delete_summaries,
     give_back,
 )
-from alora_ts.serve.store.sources import scoring_state
+from alora_ts.serve.store.sources import scoring_starts, scoring_state
 from alora_ts.serve.times import now_micros
 
 if TYPE_CHECKING:
@@ -87,6 +89,12 @@ async def clean_up(service: Service) -> None:
                 return
             await asyncio.sleep(_BREATH)
 
+    writer = service.store.writer
+    await asyncio.wrap_future(writer.submit(prepare_partitions))
+    for table, days in (("readings", _shorter(keep.readings, keep.rows)), ("rows", keep.rows)):
+        if days > 0:
+            drop = functools.partial(_drop, service, table=table, days=days)
+            await asyncio.wrap_future(writer.submit(drop))
     for source in service.sources.all():
         if source.newest is None:
             continue
@@ -97,6 +105,23 @@ async def clean_up(service: Service) -> None:
     await repeat(keep.notifications, now, delete_notifications)
     await repeat(keep.models, now, delete_models)
     await asyncio.wrap_future(service.store.writer.submit(give_back))
+
+
+def _drop(service: Service, connection: Connection, *, table: str, days: float) -> int:
+    """Drop the weeks of which no source keeps anything and nothing waits to be scored."""
+    starts = scoring_starts(connection)
+    horizons = {}
+    for source in service.sources.all():
+        if source.newest is not None:
+            before = source.newest - int(days * _DAY)
+            start = before if source.collecting else starts.get(source.id, before)
+            horizons[source.id] = min(before, start)
+    return drop_partitions(connection, table, horizons)
+
+
+def _shorter(one: float, other: float) -> float:
+    """The shorter of two numbers of days, of which 0 is for ever."""
+    return min((days for days in (one, other) if days > 0), default=0.0)
 
 
 def _of(

@@ -16,8 +16,10 @@ from alora_ts.serve.rows.interface import Receipt, Rejection, Row
 from alora_ts.serve.rows.values import RowError, read_values
 from alora_ts.serve.scoring.source import Source, Sources
 from alora_ts.serve.store.cells import pack_cells
+from alora_ts.serve.store.leases import Lease
+from alora_ts.serve.store.progress import newest_of, note_rows
 from alora_ts.serve.store.rows import fill_rows, insert_rows, known_rows
-from alora_ts.serve.store.sources import note_late, set_variables
+from alora_ts.serve.store.sources import note_late, set_variables, variables_of
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.times import from_micros, now_micros
 
@@ -80,7 +82,9 @@ class Ingest:
         self._backlog_limit = backlog_limit
         self._wake = wake
 
-    async def accept(self, source: str, rows: Sequence[Row | RowError]) -> Receipt:
+    async def accept(
+        self, source: str, rows: Sequence[Row | RowError], lease: Lease | None = None
+    ) -> Receipt:
         """Store rows; they are durable when this returns.
 
         Parameters
@@ -88,6 +92,8 @@ class Ingest:
         source : str
         rows : sequence of Row
             What could not even be read as a row stands there as the error that says why.
+        lease : Lease, optional
+            Of the connector that brings them; if it is another's by now, nothing is stored.
 
         Returns
         -------
@@ -113,7 +119,9 @@ class Ingest:
         else:
             batch = self._check(known, rows)
         if batch.rows:
-            write = self._store.writer.submit(lambda c: self._write(c, batch), self._written)
+            write = self._store.writer.submit(
+                lambda c: self._write(c, batch), self._written, source=known.id, lease=lease
+            )
             await asyncio.wrap_future(write)
         receipt = Receipt(
             accepted=len(batch.fresh),
@@ -132,15 +140,20 @@ class Ingest:
         if not source.collecting or not fresh:
             return
 
-        def write(connection: Connection) -> None:
-            there = source.variables
+        def write(connection: Connection) -> tuple[str, ...]:
+            # From the store: other processes may have heard of other names.
+            there = variables_of(connection, source.id)
             more = [name for name in fresh if name not in there and _can_name(name)]
             if more and source.collecting:
-                # At once, for the next in the same transaction, as with the newest time below.
-                source.variables = source.wanted = (*there, *more)[:_MOST_VARIABLES]
-                set_variables(connection, source.id, source.variables)
+                there = (*there, *more)[:_MOST_VARIABLES]
+                set_variables(connection, source.id, there)
+            return there
 
-        await asyncio.wrap_future(self._store.writer.submit(write))
+        def written(there: tuple[str, ...]) -> None:
+            if source.collecting and len(there) > len(source.variables):
+                source.variables = source.wanted = there
+
+        await asyncio.wrap_future(self._store.writer.submit(write, written, source=source.id))
 
     def _check(self, source: Source, rows: Sequence[Row | RowError]) -> _Batch:
         batch = _Batch(source)
@@ -167,14 +180,21 @@ class Ingest:
 
     def _write(self, connection: Connection, batch: _Batch) -> _Batch:
         source = batch.source
-        newest = source.newest
+        # From the store: other processes may have stored rows of the source.
+        newest = newest_of(connection, source.id)
         seen: dict[int, NDArray[np.float64]] = {}
         if newest is not None:
             old = [time for _, time, _ in batch.rows if time <= newest]
-            seen = known_rows(connection, source.id, len(source.variables), old)
+            if old:
+                # Others may know of more variables than this process did when it checked.
+                width = max(len(variables_of(connection, source.id)), len(source.variables))
+                seen = known_rows(connection, source.id, width, old)
         limit = int(self._late_limit() * 1e6)
-        for index, time, numbers in batch.rows:
-            there = seen.get(time)
+        for index, time, checked in batch.rows:
+            there, numbers = seen.get(time), checked
+            if there is not None and len(checked) < len(there):
+                numbers = np.full(len(there), np.nan)
+                numbers[: len(checked)] = checked
             # Two gateways may each send a part of a row; what is there stays.
             fills = None if there is None else np.isnan(there) & ~np.isnan(numbers)
             if fills is not None and not fills.any():
@@ -203,13 +223,11 @@ class Ingest:
             note_late(connection, source.id, min(batch.merged))
         if not batch.fresh:
             return batch
-        insert_rows(connection, source.id, _packed(batch.fresh), now_micros())
-        times = list(batch.fresh)
+        now, times = now_micros(), list(batch.fresh)
+        insert_rows(connection, source.id, _packed(batch.fresh), now)
+        note_rows(connection, source.id, times, arrived=now)
         if newest is not None and min(times) < newest:
             note_late(connection, source.id, min(times))
-        # At once, because the next rows may come in the same transaction. Should it fail, a time
-        # that is too high only makes later rows be looked up needlessly.
-        source.newest = max(times) if newest is None else max(newest, *times)
         return batch
 
     def _written(self, batch: _Batch) -> None:
@@ -225,6 +243,7 @@ class Ingest:
         # Nothing waits to be scored where there is no model.
         source.unscored += 0 if source.collecting else len(times)
         source.arrived = now_micros()
+        source.newest = max(times) if source.newest is None else max(source.newest, *times)
         source.first = min(times) if source.first is None else min(source.first, *times)
         oldest = source.rows_from
         source.rows_from = min(times) if oldest is None else min(oldest, *times)

@@ -29,7 +29,9 @@ from alora_ts.serve.store.incidents import (
     save_incidents,
     was_silenced,
 )
+from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.outbox import post, was_told
+from alora_ts.serve.store.progress import note_scored
 from alora_ts.serve.store.rows import (
     RowBlock,
     raw_scores_before,
@@ -88,6 +90,8 @@ class Scorer:
         Who is notified of incidents.
     max_age : callable giving float
         For how many seconds the last row of an incident is news.
+    lease : Lease, optional
+        The right to score the source; without it nothing is written.
     """
 
     def __init__(
@@ -96,13 +100,16 @@ class Scorer:
         models: LoadedModels,
         source: Source,
         channels: Callable[[], Sequence[str]],
+        *,
         max_age: Callable[[], float],
+        lease: Lease | None = None,
     ) -> None:
         self._store = store
         self._models = models
         self._source = source
         self._channels = channels
         self._max_age = max_age
+        self.lease = lease
         # Incidents that nobody was told of, because all that was known of them was old.
         self._untold: set[str] = set()
         self._stream: Stream | None = None
@@ -290,7 +297,7 @@ class Scorer:
         # The rule counts rows from one incident's end to the next one's start.
         within = (WITHIN + 1) * row_micros(self._model)
 
-        def write(connection: Connection) -> None:
+        def write(connection: Connection) -> int:
             save_readings(connection, records)
             for start in finished:
                 refresh_summary(
@@ -307,12 +314,12 @@ class Scorer:
                 going_on = last_incident_before(connection, source.id, last + 1)
                 scored.lasts = going_on is None or not going_on.silenced
             scored_until(connection, source.id, last + 1, late_count)
+            # A block that is not full was the last one.
+            full = len(times) == _AT_ONCE
+            return note_scored(connection, source.id, len(times), until=last + 1, last=not full)
 
-        self._store.writer.run(write)
+        source.unscored = self._store.writer.run(write, source=source.id, lease=self.lease)
         now = source.scored_at = now_micros()
-        # A block that is not full was the last one.
-        full = len(times) == _AT_ONCE
-        source.unscored = max(0, source.unscored - len(times)) if full else 0
         scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
         self._next, self._bucket = last + 1, bucket
         if (held := self._past.held) is not None:

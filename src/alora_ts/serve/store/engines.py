@@ -12,9 +12,10 @@ from sqlalchemy.exc import ArgumentError
 
 from alora_ts.errors import AloraError
 
-__all__ = ["make_engines", "store_url"]
+__all__ = ["make_engines", "make_shared_engine", "store_url"]
 
 _READERS = 8
+_IDLE = 10_000  # milliseconds: less than a worker lives without a sign
 
 
 def store_url(text: str) -> URL:
@@ -61,9 +62,24 @@ def make_engines(url: URL) -> tuple[Engine, Engine]:
         _tune_sqlite(writer, begin="BEGIN IMMEDIATE", query_only=False)
         _tune_sqlite(reader, begin="BEGIN", query_only=True)
         return writer, reader
-    writer = create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)
     reader = create_engine(url, pool_size=_READERS, max_overflow=0, pool_pre_ping=True)
-    return writer, reader
+    return make_shared_engine(url, connections=1), reader
+
+
+def make_shared_engine(url: URL, *, connections: int) -> Engine:
+    """An engine whose transactions end when their process does not go on with them.
+
+    A process that is stopped in the midst of a transaction would keep its locks, and with them
+    others from its sources, for as long as it is stopped.
+    """
+    engine = create_engine(url, pool_size=connections, max_overflow=0, pool_pre_ping=True)
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _: Any) -> None:
+        connection.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
+        connection.commit()
+
+    return engine
 
 
 def _make_private(path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
+from alora_ts.serve.store.leases import living
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import fits, sources
 
@@ -38,9 +39,13 @@ def list_fits(connection: Connection, limit: int) -> Sequence[Record]:
 
 
 def mark_lost(connection: Connection) -> None:
-    """Fits that ran when the service ended are lost."""
+    """Fits are lost of which the process is gone."""
+    gone: ColumnElement[bool] = fits.c.state.in_(("waiting", "running"))
+    if connection.dialect.name == "postgresql":
+        alive = [one.id for one in living(connection)]
+        gone &= fits.c.owner.is_(None) | fits.c.owner.not_in(alive)
     connection.execute(
         update(fits)
-        .where(fits.c.state.in_(("waiting", "running")))
+        .where(gone)
         .values(state="failed", message="the service stopped while it ran; start it again")
     )

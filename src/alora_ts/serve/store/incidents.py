@@ -27,6 +27,7 @@ __all__ = [
     "incidents_from",
     "last_incident_before",
     "list_incidents",
+    "lock_incident",
     "open_incidents",
     "open_silences",
     "recent_anomalies",
@@ -177,6 +178,11 @@ def list_incidents(
         )
     order = (incidents.c.start_us.desc(), incidents.c.id.desc())
     return connection.execute(query.order_by(*order).limit(limit)).all()
+
+
+def lock_incident(connection: Connection, key: str) -> None:
+    """Keep others from changing an incident until the transaction ends."""
+    connection.execute(select(incidents.c.id).where(incidents.c.id == key).with_for_update())
 
 
 def last_incident_before(connection: Connection, source: int, time: int) -> Record | None:

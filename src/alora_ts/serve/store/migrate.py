@@ -8,11 +8,14 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from alora_ts.errors import AloraError
+from alora_ts.serve.store.partitions import prepare_partitions
 
 __all__ = ["migrate"]
+
+_LOCK = 7_202_613
 
 
 def migrate(engine: Engine) -> None:
@@ -21,8 +24,12 @@ def migrate(engine: Engine) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     scripts = ScriptDirectory.from_config(config)
     with engine.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            # Several may start at once.
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         present = MigrationContext.configure(connection).get_current_revision()
         if present == scripts.get_current_head():
+            prepare_partitions(connection)
             return
         known = {script.revision for script in scripts.walk_revisions()}
         if present is not None and present not in known:
@@ -32,3 +39,4 @@ def migrate(engine: Engine) -> None:
             )
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        prepare_partitions(connection)

@@ -13,7 +13,7 @@ from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import models
 from alora_ts.serve.times import now_micros
 
-__all__ = ["all_models", "find_model", "model_file", "save_model"]
+__all__ = ["all_models", "find_model", "model_cards", "model_file", "save_model"]
 
 _DESCRIBED = [column for column in models.c if column.name != "file"]
 
@@ -49,6 +49,12 @@ def all_models(connection: Connection) -> Sequence[Record]:
     return connection.execute(
         select(*_DESCRIBED).order_by(models.c.created_us.desc(), models.c.id)
     ).all()
+
+
+def model_cards(connection: Connection) -> dict[str, dict[str, Any]]:
+    """What the cards of all models say, by id."""
+    found = connection.execute(select(models.c.id, models.c.card))
+    return {row.id: row.card for row in found}
 
 
 def find_model(connection: Connection, key: str) -> Record | None:

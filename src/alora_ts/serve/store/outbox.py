@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select, update
 
 from alora_ts.serve.notify.interface import EventKind, IncidentEvent, OutboxEntry
+from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.mutes import is_muted
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import incidents, outbox
@@ -30,6 +31,7 @@ __all__ = [
 
 # Seconds after which a message about what is over by then is old news.
 _HELD_UP = 300.0
+_HIDDEN = 120_000_000  # microseconds: longer than any channel waits for its receiver
 
 
 def post(
@@ -128,10 +130,13 @@ class StoredOutbox:
     Parameters
     ----------
     store : Store
+    lease : callable, optional
+        Gives the right to send, where several processes could.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, lease: Callable[[], Lease | None] = lambda: None) -> None:
         self._store = store
+        self._lease = lease
 
     async def due(
         self, now: float, limit: int, *, channel: str | None, known: Collection[str]
@@ -165,6 +170,22 @@ class StoredOutbox:
             for entry in found
         ]
 
+    async def take(self, entry: int, now: float) -> bool:
+        """Say whether an entry may be sent now; other processes do not see it meanwhile.
+
+        Whoever is stopped in the midst of it and goes on later has no second one to send.
+        """
+        lease = self._lease()
+        if lease is None:
+            return True
+        mine = (outbox.c.id == entry) & (outbox.c.state == "pending")
+        due = mine & (outbox.c.next_try_us <= int(now * 1e6))
+        # Those before it may have taken long.
+        until = max(int(now * 1e6), now_micros()) + _HIDDEN
+        hidden = update(outbox).where(due).values(next_try_us=until)
+        work = self._store.writer.submit(lambda c: c.execute(hidden).rowcount == 1, lease=lease)
+        return await asyncio.wrap_future(work)
+
     async def fold(
         self,
         now: float,
@@ -179,7 +200,9 @@ class StoredOutbox:
         """
         before = int((now - _HELD_UP) * 1e6)
         if await asyncio.to_thread(self._over, channel, before, wants):
-            work = self._store.writer.submit(lambda c: _fold(c, channel, before, wants, sum_up))
+            work = self._store.writer.submit(
+                lambda c: _fold(c, channel, before, wants, sum_up), lease=self._lease()
+            )
             await asyncio.wrap_future(work)
 
     def _over(self, channel: str, before: int, wants: Callable[[IncidentEvent], bool]) -> bool:
@@ -188,8 +211,9 @@ class StoredOutbox:
 
     async def hurry(self, now: float, *, channel: str) -> None:
         """Let everything that waits for its next attempt be due."""
-        waiting = (outbox.c.channel == channel) & (outbox.c.state == "pending")
-        await self._update(waiting, next_try_us=int(now * 1e6))
+        await self._update(
+            outbox.c.channel == channel, lease=self._lease(), next_try_us=int(now * 1e6)
+        )
 
     async def lasting(self, channel: str) -> list[IncidentEvent]:
         """Give the newest event of every open incident that this channel is told of."""
@@ -202,9 +226,17 @@ class StoredOutbox:
             .where(outbox.c.channel == channel, incidents.c.state == "open")
             .group_by(outbox.c.incident_id)
         )
-        with self._store.reading() as connection:
+
+        def read(connection: Connection) -> list[IncidentEvent]:
             found = connection.execute(select(outbox.c.event).where(outbox.c.id.in_(newest)))
             return [IncidentEvent(**event) for (event,) in found]
+
+        lease = self._lease()
+        if lease is not None:
+            # Whoever may no longer send must not say again what is over by now.
+            return self._store.writer.run(read, lease=lease)
+        with self._store.reading() as connection:
+            return read(connection)
 
     async def sent(self, entry: int) -> None:
         """Note that an entry was delivered."""
@@ -221,11 +253,15 @@ class StoredOutbox:
     async def _set(self, entry: int, **values: Any) -> None:
         await self._update(outbox.c.id == entry, **values)
 
-    async def _update(self, which: ColumnElement[bool], **values: Any) -> None:
+    async def _update(
+        self, which: ColumnElement[bool], *, lease: Lease | None = None, **values: Any
+    ) -> None:
         def change(connection: Connection) -> None:
-            connection.execute(update(outbox).where(which).values(**values))
+            # What is settled stays so, whoever comes late with other news of it.
+            here = update(outbox).where(outbox.c.state == "pending", which)
+            connection.execute(here.values(**values))
 
-        await asyncio.wrap_future(self._store.writer.submit(change))
+        await asyncio.wrap_future(self._store.writer.submit(change, lease=lease))
 
 
 def _over_untold(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, Table, and_, delete, exists, select, text
 
+from alora_ts.serve.store.partitions import WEEK
 from alora_ts.serve.store.schema import (
     activations,
     fits,
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _AT_ONCE = 2000
+_DAY = 86_400_000_000
 _PAGES = 2000
 
 
@@ -36,14 +38,14 @@ def delete_rows(connection: Connection, source: int, before: int) -> int:
     int
         How many went; call again while it is above 0.
     """
-    end = _end(connection, rows_table, rows_table.c.time_us, source, before)
-    delete_readings(connection, source, end)
+    end = _end(connection, rows_table, rows_table.c.time_us, source, _whole(connection, before))
+    _delete(connection, readings, readings.c.time_us, source, end)
     return _delete(connection, rows_table, rows_table.c.time_us, source, end)
 
 
 def delete_readings(connection: Connection, source: int, before: int) -> int:
     """Delete the oldest readings of a source from before a time."""
-    end = _end(connection, readings, readings.c.time_us, source, before)
+    end = _end(connection, readings, readings.c.time_us, source, _whole(connection, before))
     return _delete(connection, readings, readings.c.time_us, source, end)
 
 
@@ -79,6 +81,14 @@ def give_back(connection: Connection) -> None:
     """Return some freed pages of an SQLite store to the disk; PostgreSQL does so by itself."""
     if connection.dialect.name == "sqlite":
         connection.execute(text(f"PRAGMA incremental_vacuum({_PAGES})"))
+
+
+def _whole(connection: Connection, before: int) -> int:
+    """The same time, or where weeks are dropped as a whole the start of one.
+
+    Sources that are within a day of each other leave it to the dropping.
+    """
+    return before if connection.dialect.name == "sqlite" else (before - _DAY) // WEEK * WEEK
 
 
 def _end(connection: Connection, table: Table, time: Column[int], source: int, before: int) -> int:

@@ -18,14 +18,11 @@ from alora_ts.serve.store.upsert import upsert
 __all__ = [
     "SAME_ROW",
     "RowBlock",
-    "count_rows",
     "fill_rows",
     "first_of_newest",
     "first_time",
     "insert_rows",
     "known_rows",
-    "last_arrival",
-    "newest_time",
     "raw_scores_before",
     "read_readings",
     "recent_scores",
@@ -171,14 +168,6 @@ def first_time(connection: Connection, source: int) -> int | None:
     return first
 
 
-def newest_time(connection: Connection, source: int) -> int | None:
-    """The time of the last row."""
-    newest: int | None = connection.scalar(
-        select(func.max(rows.c.time_us)).where(rows.c.source_id == source)
-    )
-    return newest
-
-
 def first_of_newest(
     connection: Connection, source: int, count: int, *, end: int | None = None
 ) -> int | None:
@@ -189,20 +178,6 @@ def first_of_newest(
     newest = query.order_by(rows.c.time_us.desc()).limit(count).subquery()
     found: int | None = connection.scalar(select(func.min(newest.c.time_us)))
     return found
-
-
-def last_arrival(connection: Connection, source: int) -> int:
-    """When the newest row came; 0 when there is none."""
-    query = select(rows.c.arrived_us).where(rows.c.source_id == source)
-    return int(connection.scalar(query.order_by(rows.c.time_us.desc()).limit(1)) or 0)
-
-
-def count_rows(connection: Connection, source: int, *, start: int | None = None) -> int:
-    """How many rows a source has, from a time on if one is given."""
-    query = select(func.count()).select_from(rows).where(rows.c.source_id == source)
-    if start is not None:
-        query = query.where(rows.c.time_us >= start)
-    return int(connection.scalar(query) or 0)
 
 
 def recent_scores(connection: Connection, source: int, *, limit: int) -> Sequence[Record]:

@@ -24,9 +24,9 @@ __all__ = [
     "fits",
     "heartbeat",
     "held",
-    "holder",
     "incidents",
     "judgements",
+    "leases",
     "metadata",
     "models",
     "mutes",
@@ -37,6 +37,7 @@ __all__ = [
     "sources",
     "summaries",
     "tokens",
+    "workers",
 ]
 
 metadata = MetaData()
@@ -68,6 +69,12 @@ sources = Table(
     Column("late_us", BigInteger, nullable=True),
     Column("late_count", BigInteger, nullable=False),
     Column("created_us", BigInteger, nullable=False),
+    # How far it is (progress.py): kept with its rows, for processes that did not store them.
+    Column("newest_us", BigInteger, nullable=True),
+    Column("oldest_us", BigInteger, nullable=True),
+    Column("row_count", BigInteger, nullable=False, server_default="0"),
+    Column("unscored", BigInteger, nullable=False, server_default="0"),
+    Column("arrived_us", BigInteger, nullable=False, server_default="0"),
 )
 
 activations = Table(
@@ -100,6 +107,7 @@ rows = Table(
     Column("arrived_us", BigInteger, nullable=False),
     Column("cells", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (time_us)",
 )
 
 readings = Table(
@@ -119,6 +127,7 @@ readings = Table(
     Column("alarm", Boolean, nullable=False, server_default=false()),
     Column("detail", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (time_us)",
 )
 
 summaries = Table(
@@ -232,6 +241,8 @@ fits = Table(
     Column("message", Text, nullable=False),
     Column("model_id", Text, ForeignKey("models.id"), nullable=True),
     Column("comparison", JSON, nullable=True),
+    # The worker that runs it (PostgreSQL).
+    Column("owner", Text, nullable=True),
 )
 
 tokens = Table(
@@ -256,12 +267,27 @@ heartbeat = Table(
     Column("at_us", BigInteger, nullable=False),
 )
 
-holder = Table(
-    "holder",
+workers = Table(
+    "workers",
     metadata,
-    # One row: how often a service has taken the store (PostgreSQL).
-    Column("id", Integer, primary_key=True),
+    # Who works on the store (PostgreSQL), alive until a time that each moves on.
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("scores", Boolean, nullable=False),
+    Column("started_us", BigInteger, nullable=False),
+    Column("until_us", BigInteger, nullable=False),
+    Column("status", JSON, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    # Who holds a source, a connector or a task; the number grows with every change of hands.
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("worker", Text, nullable=True),
     Column("epoch", BigInteger, nullable=False),
+    Index("leases_by_worker", "worker"),
 )
 
 audit = Table(

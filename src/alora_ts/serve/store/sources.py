@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, case, insert, or_, select, update
+from sqlalchemy import Connection, case, func, insert, or_, select, update
 
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.schema import activations, recalibrations, sources
@@ -20,19 +20,30 @@ __all__ = [
     "can_roll_back",
     "note_late",
     "recalibrated",
+    "recalibrated_sources",
     "roll_back",
     "save_recalibration",
     "scored_until",
+    "scoring_starts",
     "scoring_state",
     "set_variables",
     "undo_recalibrations",
+    "variables_of",
     "was_activated",
 ]
 
 
 def all_sources(connection: Connection) -> Sequence[Record]:
-    """Every source."""
-    return connection.execute(select(sources).order_by(sources.c.name)).all()
+    """Every source, with the id of the model it uses."""
+    last = (
+        select(activations.c.model_id)
+        .where(activations.c.source_id == sources.c.id, activations.c.rolled_back.is_(False))
+        .order_by(activations.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = select(*sources.c, last.label("model_id")).order_by(sources.c.name)
+    return connection.execute(query).all()
 
 
 def add_source(connection: Connection, name: str, variables: Sequence[str], bucket: int) -> int:
@@ -58,6 +69,12 @@ def set_variables(connection: Connection, source: int, variables: Sequence[str])
     connection.execute(
         update(sources).where(sources.c.id == source).values(variables=list(variables))
     )
+
+
+def variables_of(connection: Connection, source: int) -> tuple[str, ...]:
+    """All variables that a source ever had."""
+    found = connection.scalar(select(sources.c.variables).where(sources.c.id == source))
+    return tuple(found or ())
 
 
 def begin_scoring(connection: Connection, source: int, *, bucket: int, start: int) -> None:
@@ -91,6 +108,13 @@ def scoring_state(connection: Connection, source: int) -> tuple[int, int]:
     ).one()
     start = found.score_from_us if found.late_us is None else min(found[0], found[1])
     return start, found.late_count
+
+
+def scoring_starts(connection: Connection) -> dict[int, int]:
+    """From which time on rows must be scored, by source."""
+    late = func.coalesce(sources.c.late_us, sources.c.score_from_us)
+    query = select(sources.c.id, sources.c.score_from_us, late)
+    return {key: min(start, again) for key, start, again in connection.execute(query)}
 
 
 def scored_until(connection: Connection, source: int, time: int, late_count: int) -> None:
@@ -134,9 +158,13 @@ def was_activated(connection: Connection, source: int, model: str) -> bool:
     return connection.execute(used.limit(1)).first() is not None
 
 
-def can_roll_back(connection: Connection, source: int) -> bool:
-    """Whether there is a model before the active one."""
-    return len(connection.execute(_active(source).limit(2)).all()) == 2
+def can_roll_back(connection: Connection, source: int | None = None) -> set[int]:
+    """The sources that have a model before the active one: all of them, or whether one has."""
+    query = select(activations.c.source_id).where(activations.c.rolled_back.is_(False))
+    if source is not None:
+        query = query.where(activations.c.source_id == source)
+    query = query.group_by(activations.c.source_id).having(func.count() > 1)
+    return set(connection.scalars(query))
 
 
 def roll_back(connection: Connection, source: int) -> str | None:
@@ -188,3 +216,8 @@ def undo_recalibrations(connection: Connection, source: int, model: str) -> int:
         .where(recalibrations.c.undone.is_(False))
         .values(undone=True)
     ).rowcount
+
+
+def recalibrated_sources(connection: Connection) -> set[int]:
+    """Sources that were ever recalibrated."""
+    return set(connection.scalars(select(recalibrations.c.source_id).distinct()))

@@ -13,13 +13,14 @@ from sqlalchemy.exc import DatabaseError
 from alora_ts.errors import AloraError
 from alora_ts.serve.store.audit import Entry, note
 from alora_ts.serve.store.engines import make_engines, store_url
-from alora_ts.serve.store.hold import FileHold, Hold, ServerHold, StoreBusyError
+from alora_ts.serve.store.hold import FileHold, StoreBusyError
 from alora_ts.serve.store.migrate import migrate
 from alora_ts.serve.store.writer import Writer
 
 __all__ = ["Store"]
 
 _T = TypeVar("_T")
+_STARTING = 7_202_614
 
 
 class Store:
@@ -30,8 +31,9 @@ class Store:
     address : str
         A path, or ``postgresql://user:password@host:port/database``.
     exclusive : bool
-        Whether to hold the store for this process alone, as a service must: two would score
-        every row twice. Tools that only add a token share it.
+        Whether to hold an SQLite store for this process alone, as a service must: two would
+        score every row twice. Tools that only add a token share it. A PostgreSQL store is always
+        shared: see leases.py.
 
     Attributes
     ----------
@@ -45,14 +47,11 @@ class Store:
         self.address = address
         self.url = store_url(address)
         self._writing, self._reading = make_engines(self.url)
-        self._held: Hold | None = None
+        self._held: FileHold | None = None
         try:
-            if exclusive:
+            if exclusive and self.kind == "sqlite":
                 self._held = self._hold()
             migrate(self._writing)
-            if self._held is not None:
-                with self._writing.begin() as connection:
-                    self._held.settle(connection)
         except DatabaseError as error:
             self._release()
             # The driver's words, without the address: that may hold a password.
@@ -60,7 +59,7 @@ class Store:
         except BaseException:
             self._release()
             raise
-        self.writer = Writer(self._writing, None if self._held is None else self._held.check)
+        self.writer = Writer(self._writing)
 
     @property
     def name(self) -> str:
@@ -111,11 +110,19 @@ class Store:
         self.writer.close()
         self._release()
 
-    def _hold(self) -> Hold:
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Let services that share the store begin one after another."""
+        if self.kind == "sqlite":
+            yield
+            return
+        with self._reading.begin() as connection:
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_STARTING})"))
+            yield
+
+    def _hold(self) -> FileHold:
         try:
-            if self.kind == "sqlite":
-                return FileHold(str(self.url.database))
-            return ServerHold(self._reading)
+            return FileHold(str(self.url.database))
         except StoreBusyError as error:
             raise AloraError(
                 f"the store {self.name} is in use by another alora-ts serve; stop that one first "

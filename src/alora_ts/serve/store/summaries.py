@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Connection, func, select
 
 from alora_ts.serve.rows.extremes import COARSE, FINE, PARTS, summarise
 from alora_ts.serve.store.cells import unpack_cells, unpack_detail
 from alora_ts.serve.store.rows import SAME_ROW
-from alora_ts.serve.store.schema import readings, rows, summaries
+from alora_ts.serve.store.schema import readings, rows, sources, summaries
 from alora_ts.serve.store.upsert import upsert
 
-__all__ = ["first_summary", "last_summary", "read_lines", "read_summaries", "refresh_summary"]
+__all__ = ["first_summaries", "last_summary", "read_lines", "read_summaries", "refresh_summary"]
 
 
 def read_lines(
@@ -80,16 +80,22 @@ def read_summaries(
 
 def last_summary(connection: Connection, source: int) -> int | None:
     """Where the last summarised bucket of a source begins."""
-    return _bound(connection, source, func.max(summaries.c.start_us))
-
-
-def first_summary(connection: Connection, source: int) -> int | None:
-    """Where the first summarised bucket of a source begins."""
-    return _bound(connection, source, func.min(summaries.c.start_us))
-
-
-def _bound(connection: Connection, source: int, which: ColumnElement[int]) -> int | None:
     found: int | None = connection.scalar(
-        select(which).where(summaries.c.source_id == source, summaries.c.level == COARSE)
+        select(func.max(summaries.c.start_us)).where(
+            summaries.c.source_id == source, summaries.c.level == COARSE
+        )
     )
     return found
+
+
+def first_summaries(connection: Connection, source: int | None = None) -> dict[int, int]:
+    """Where the first summarised bucket begins, of each source that has one, or of one."""
+    first = (
+        select(func.min(summaries.c.start_us))
+        .where(summaries.c.source_id == sources.c.id, summaries.c.level == COARSE)
+        .scalar_subquery()
+    )
+    query = select(sources.c.id, first)
+    if source is not None:
+        query = query.where(sources.c.id == source)
+    return {key: start for key, start in connection.execute(query) if start is not None}

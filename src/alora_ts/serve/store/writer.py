@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from alora_ts.serve.store.hold import StoreLostError
+from alora_ts.serve.store.leases import Lease, LeaseLostError, still_held
+from alora_ts.serve.store.progress import lock_sources
 
 __all__ = ["Writer"]
 
@@ -27,6 +28,8 @@ class _Job:
     work: Callable[[Connection], Any]
     after: Callable[[Any], None] | None
     future: Future[Any]
+    source: int | None
+    lease: Lease | None
 
 
 class Writer:
@@ -39,28 +42,27 @@ class Writer:
     Parameters
     ----------
     engine : sqlalchemy.Engine
-    check : callable, optional
-        Called first in every transaction; raises StoreLostError when the store is another's.
 
     Attributes
     ----------
     trouble : str or None
         Why the last write failed; None while writes succeed.
-    lost : bool
-        Whether the store is another's now: then nothing is written any more.
     """
 
-    def __init__(self, engine: Engine, check: Callable[[Connection], None] | None = None) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._check = check
-        self.lost = False
         self.trouble: str | None = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="alora-writer", daemon=True)
         self._thread.start()
 
     def submit(
-        self, work: Callable[[Connection], _T], after: Callable[[_T], None] | None = None
+        self,
+        work: Callable[[Connection], _T],
+        after: Callable[[_T], None] | None = None,
+        *,
+        source: int | None = None,
+        lease: Lease | None = None,
     ) -> Future[_T]:
         """Queue a write.
 
@@ -71,14 +73,24 @@ class Writer:
         after : callable, optional
             Takes what ``work`` gave; called on the writer's thread once it is committed, before
             the next transaction begins. What it changes thereby matches the store.
+        source : int, optional
+            Whose rows or scores are written: no other process writes them meanwhile.
+        lease : Lease, optional
+            What must be held; if it is not, nothing is written and LeaseLostError is raised.
         """
         future: Future[_T] = Future()
-        self._jobs.put(_Job(work, after, future))
+        self._jobs.put(_Job(work, after, future, source, lease))
         return future
 
-    def run(self, work: Callable[[Connection], _T]) -> _T:
+    def run(
+        self,
+        work: Callable[[Connection], _T],
+        *,
+        source: int | None = None,
+        lease: Lease | None = None,
+    ) -> _T:
         """Write and wait for the commit."""
-        return self.submit(work).result()
+        return self.submit(work, source=source, lease=lease).result()
 
     def waiting(self) -> int:
         """How many writes wait."""
@@ -117,21 +129,21 @@ class Writer:
         failed: list[tuple[_Job, BaseException]] = []
         try:
             with self._engine.begin() as connection:
-                if self._check is not None:
-                    self._check(connection)
+                lock_sources(connection, {job.source for job in jobs if job.source is not None})
+                asked = {job.lease for job in jobs if job.lease is not None}
+                held = still_held(connection, asked) if asked else set()
                 for job in jobs:
                     try:
+                        if job.lease is not None and job.lease not in held:
+                            raise LeaseLostError(f"another worker has {job.lease.name} now")
                         with connection.begin_nested():
                             done.append((job, job.work(connection)))
                     except Exception as error:
                         failed.append((job, error))
         except Exception as error:
-            self.lost = self.lost or isinstance(error, StoreLostError)
             _log.error("a transaction failed, nothing of it was kept: %s", type(error).__name__)
             done, failed = [], [(job, error) for job in jobs]
-        broken = [
-            error for _, error in failed if isinstance(error, SQLAlchemyError | StoreLostError)
-        ]
+        broken = [error for _, error in failed if isinstance(error, SQLAlchemyError)]
         if broken or done:
             self.trouble = type(broken[0]).__name__ if broken else None
         for job, result in done:

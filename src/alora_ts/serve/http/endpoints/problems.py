@@ -14,7 +14,6 @@ from starlette.exceptions import HTTPException
 
 from alora_ts.errors import AloraError
 from alora_ts.serve.problems import BacklogError, ConflictError, NotFoundError
-from alora_ts.serve.store.hold import StoreLostError
 
 __all__ = ["add_handlers", "problem"]
 
@@ -85,7 +84,6 @@ def add_handlers(app: FastAPI) -> None:
         return problem(422, "a text or number in the request cannot be stored", "leave out NUL")
 
     app.add_exception_handler(SqlDataError, unstorable)
-    app.add_exception_handler(StoreLostError, storage)
     app.add_exception_handler(AloraError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)

@@ -41,6 +41,7 @@ function page(found) {
       tile("Scoring lag", found.unscored ? span(1000 * found.lag) : "none", found.lag > 60), tile("Rows that wait", whole(found.unscored)),
       tile("Free disk", bytes(found.free_disk), found.free_disk < 2 ** 30), tile("Waiting to be written", whole(found.queues.writes)),
       tile("Rejected rows", whole(refused), refused > 0), tile("Undelivered messages", whole(dead), dead > 0))),
+    found.workers.length ? card("Workers", "Processes that share the store; sources move when one comes or goes.", workers(found.workers)) : null,
     card("Connectors", null, connectors(found.connectors)),
     card("Notifications", null, channels(found.channels), h("p", {}, h("a", { href: "#/mutes" }, "Mutes and maintenance windows"))),
     h("div", { class: "two cards" },
@@ -57,6 +58,13 @@ function verdict(wrong) {
   const lead = wrong.length === 1 ? "One thing needs attention." : `${wrong.length} things need attention.`;
   return h("section", { class: "card verdict", "aria-label": "Verdict" }, h("p", { class: "lead" }, h("span", { class: "badge", data: { state: "alarm" } }, "▲ attention"), ` ${lead}`),
     wrong.map((text) => h("p", { class: "failed", role: "alert" }, text[0].toUpperCase() + text.slice(1), ".")));
+}
+
+function workers(list) {
+  return h("ul", { class: "culprits" }, list.map(({ name, scores, alive, sources, held, unscored, lag, memory, readings, sign_age }) => h("li", {},
+    h("div", { class: "who" }, h("b", {}, name, " ", h("span", { class: "soft" }, scores ? "worker" : "web")),
+      h("span", { class: "badge", data: { state: alive ? "ok" : "alarm" } }, alive ? "● alive" : `▲ gone for ${span(1000 * sign_age)}`)),
+    scores ? h("div", { class: "way" }, `${whole(sources)} sources · ${whole(readings)} readings · ${whole(unscored)} rows wait${unscored ? `, for up to ${span(1000 * lag)}` : ""} · ${bytes(memory)}${held.length ? ` · ${held.join(", ")}` : ""}`) : null)));
 }
 
 function channels(list) {

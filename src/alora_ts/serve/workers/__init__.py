@@ -1,0 +1,1 @@
+"""Several processes, perhaps on several machines, that share a PostgreSQL store."""
