@@ -282,13 +282,14 @@ def learn_novelty(
     chosen = []
     sums = _running_sums(values)
     for at, (length, fit) in enumerate(ends.items()):
-        statistics = _statistics(sums, fit, length)
+        # Of all normal rows: what moved in a few held-back ones only is no constant.
+        statistics = _statistics(sums, np.flatnonzero(age >= length - 1), length)
         center[at] = statistics.mean(0)
         spread = np.maximum(statistics.std(0), _LEAST_SPREAD)
         unit[at] = np.tile(np.sqrt(weight), 2) / spread
-        some = np.linspace(0, len(fit) - 1, most).round().astype(np.intp)
-        stretches[at] = (statistics[some] - center[at]) * unit[at]
-        chosen.append(fit[some])
+        some = fit[np.linspace(0, len(fit) - 1, most).round().astype(np.intp)]
+        stretches[at] = (_statistics(sums, some, length) - center[at]) * unit[at]
+        chosen.append(some)
     learned = Novelty(
         np.array(list(ends), dtype=np.int64), center, unit, stretches, np.zeros(len(ends))
     )
