@@ -21,6 +21,7 @@ COMMANDS = [
     ("demo",),
     ("serve",),
     ("replay",),
+    ("worker",),
     ("data",),
     ("data", "list"),
     ("data", "info"),
