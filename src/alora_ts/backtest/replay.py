@@ -137,8 +137,7 @@ def _refuse_disorder(table: Table) -> None:
 def _past(plan: Plan, fitted: ALoRa, table: Table) -> int:
     """The row from which the windows, means and memories of a round's rows are served."""
     followed = fitted.model_.calibration.memory
-    memories = (fitted.calibration.smoothing, fitted.localization_memory, followed)
-    reach = max(fitted.window + max(memories), fitted.model_.reach + followed)
+    reach = fitted.model_.reach + followed
     # Blocks of rows begin where they would begin in the whole table.
     block = fitted.preparation.downsample or 1
     start = (max(0, plan.train_end - reach * block) // block) * block

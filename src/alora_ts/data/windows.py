@@ -13,6 +13,7 @@ from alora_ts.errors import DataError
 __all__ = [
     "WindowPlan",
     "plan_windows",
+    "segment_ages",
     "segment_starts",
     "window_ends",
     "window_view",
@@ -40,6 +41,18 @@ def segment_starts(n_rows: int, segments: NDArray[np.integer[Any]] | None) -> ND
     if segments is None:
         return np.zeros(1, np.intp)
     return np.flatnonzero(np.r_[True, segments[1:] != segments[:-1]])
+
+
+def segment_ages(n_rows: int, segments: NDArray[np.integer[Any]] | None) -> NDArray[np.intp]:
+    """How many rows of its segment come before each row, (n_rows,).
+
+    Examples
+    --------
+    >>> segment_ages(5, np.array([0, 0, 1, 1, 1]))
+    array([0, 1, 0, 1, 2])
+    """
+    starts = segment_starts(n_rows, segments)
+    return np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows]))
 
 
 def window_ends(

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.data.windows import segment_starts
+from alora_ts.data.windows import segment_ages
 
 __all__ = ["Novelty", "Recent", "learn_novelty", "weigh"]
 
@@ -109,8 +109,7 @@ class Novelty:
         that share rows with a row's stretch are passed over.
         """
         n = len(values)
-        starts = segment_starts(n, segments)
-        age = np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
+        age = segment_ages(n, segments)
         found = np.zeros(n)
         for first in range(0, n, _ROWS_AT_ONCE):
             last = min(first + _ROWS_AT_ONCE, n)
@@ -252,8 +251,8 @@ def learn_novelty(
 
     Notes
     -----
-    The stretches are spread evenly over training, 512 of each length at most. All of
-    them, or 1,500, gave the same quality (docs/quality-alarms.md).
+    The stretches are spread evenly over training, 512 of each length at most; 1,500 gave the same
+    quality.
 
     Examples
     --------
@@ -267,17 +266,15 @@ def learn_novelty(
     True
     """
     n, d = values.shape
-    starts = segment_starts(n, segments)
-    age = np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
+    age = segment_ages(n, segments)
     ends = {}
     for length in _LENGTHS:
         fit = np.flatnonzero((age >= length - 1) & ~held_back)
         if len(fit) < _FEWEST_TIMES * length:
             break
         ends[length] = fit
-    wide = np.zeros((len(ends), 2 * d), dtype=np.float32)
     most = min([_MOST_STRETCHES, *map(len, ends.values())])
-    center, unit = wide.copy(), wide.copy()
+    center, unit = np.zeros((2, len(ends), 2 * d), dtype=np.float32)
     stretches = np.zeros((len(ends), most if ends else 0, 2 * d), dtype=np.float32)
     chosen = []
     sums = _running_sums(values)
@@ -290,24 +287,22 @@ def learn_novelty(
         some = fit[np.linspace(0, len(fit) - 1, most).round().astype(np.intp)]
         stretches[at] = (_statistics(sums, some, length) - center[at]) * unit[at]
         chosen.append(some)
-    learned = Novelty(
-        np.array(list(ends), dtype=np.int64), center, unit, stretches, np.zeros(len(ends))
-    )
+    lengths = np.array(list(ends), dtype=np.int64)
     own = np.zeros(n)
     usual = np.zeros(len(ends))
     for at in range(len(ends)):
         alone = Novelty(
-            learned.lengths[at : at + 1],
+            lengths[at : at + 1],
             center[at : at + 1],
             unit[at : at + 1],
             stretches[at : at + 1],
             np.zeros(1),
         )
         gone = alone._total(values, segments, own=chosen[at])
-        fits = age >= learned.lengths[at] - 1
+        fits = age >= lengths[at] - 1
         usual[at] = np.median(gone[fits])
         own += np.where(fits, gone - usual[at], 0.0) / len(ends)
-    return Novelty(learned.lengths, center, unit, stretches, usual), own
+    return Novelty(lengths, center, unit, stretches, usual), own
 
 
 def _running_sums(values: NDArray[np.floating]) -> NDArray[np.float64]:

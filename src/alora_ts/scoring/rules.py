@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.data.windows import segment_starts
+from alora_ts.data.windows import segment_ages
 
 __all__ = ["ScoreRule", "Scoring", "causal_mean"]
 
@@ -158,8 +158,7 @@ def causal_mean(
     array([ 1.,  2.,  4., 10.])
     """
     n = len(series)
-    starts = segment_starts(n, segments)
-    age = np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
+    age = segment_ages(n, segments)
     total: NDArray[np.float64] = series.astype(np.float64)
     # Adding the shifted rows keeps each mean exact; differences of a running sum would lose the
     # small values after a large one.
