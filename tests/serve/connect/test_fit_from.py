@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +11,12 @@ import httpx
 import numpy as np
 import pytest
 from benchmarks.serve_process import ServiceProcess
-from benchmarks.serve_programs import find_program, free_port, wait_for_port
 
 from alora_ts import load
 from alora_ts.cli.fit_from import read_queries
 from alora_ts.errors import AloraError
 from tests.cli.invoke import invoke
-from tests.conftest import need_program
+from tests.serve.connect.past_prometheus import prometheus_with
 from tests.serve.core import plant
 
 QUICK = ("--window", "8", "--epochs", "1")
@@ -92,9 +90,6 @@ def test_a_query_names_its_signal() -> None:
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     """A server with 6,000 s of two signals, one of which is a sum and pauses for a while."""
-    program = find_program("prometheus") or need_program("prometheus")
-    tool = find_program("promtool") or need_program("promtool")
-    folder = tmp_path_factory.mktemp("prometheus")
     now = int(time.time())
     times = range(now - 6000, now)
     load_of = {at: np.sin(at / 40) for at in times}
@@ -104,30 +99,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
     ]
     lines += ["# TYPE level gauge"]
     lines += [f"level {2 * load_of[at]:.6f} {at}" for at in times if at < now - 3000]
-    (folder / "past.txt").write_text("\n".join([*lines, "# EOF", ""]))
-    build = [tool, "tsdb", "create-blocks-from", "openmetrics", "past.txt", "data"]
-    subprocess.run(build, cwd=folder, check=True, capture_output=True)
-    port = free_port()
-    (folder / "prometheus.yml").write_text("global: {}\n")
-    process = subprocess.Popen(
-        [
-            program,
-            f"--config.file={folder}/prometheus.yml",
-            f"--storage.tsdb.path={folder}/data",
-            f"--web.listen-address=127.0.0.1:{port}",
-            "--query.lookback-delta=10s",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_for_port(port)
-        while httpx.get(f"http://127.0.0.1:{port}/-/ready", timeout=60).status_code != 200:
-            time.sleep(0.1)
-        yield f"127.0.0.1:{port}", now
-    finally:
-        process.terminate()
-        process.wait(120)
+    with prometheus_with(lines, tmp_path_factory.mktemp("prometheus")) as place:
+        yield place, now
 
 
 @pytest.mark.slow

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import http.server
-import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from benchmarks.serve_programs import find_program, free_port, wait_for_port
 
 from alora_ts.errors import DataError
 from alora_ts.serve.connect.prometheus import PrometheusConnector, assemble_rows, read_matrix
 from alora_ts.serve.connect.settings import PrometheusSettings
 from alora_ts.serve.rows.interface import Row
 from alora_ts.serve.times import now_micros
-from tests.conftest import need_program
 from tests.serve.connect.host import MemoryHost, running, until
+from tests.serve.connect.past_prometheus import prometheus_with
 
 SECOND = 1_000_000
 START = 1_700_000_000
@@ -57,42 +53,14 @@ class Server:
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that has a past: the ten minutes before it began."""
-    program = find_program("prometheus") or need_program("prometheus")
-    tool = find_program("promtool") or need_program("promtool")
-    folder = tmp_path_factory.mktemp("prometheus")
     now = now_micros() // SECOND
     lines = ["# TYPE a gauge"]
     lines += [f"a {at % 7} {at}" for at in range(now - 600, now - 30)]
     lines += ["# TYPE b gauge"]
     for at in range(now - 600, now - 300):
         lines += [f'b{{part="1"}} 1 {at}', f'b{{part="2"}} 2 {at}']
-    (folder / "past.txt").write_text("\n".join([*lines, "# EOF", ""]))
-    build = [tool, "tsdb", "create-blocks-from", "openmetrics", "past.txt", "data"]
-    subprocess.run(build, cwd=folder, check=True, capture_output=True)
-    port = free_port()
-    (folder / "prometheus.yml").write_text("global: {}\n")
-    process = subprocess.Popen(
-        [
-            program,
-            f"--config.file={folder}/prometheus.yml",
-            f"--storage.tsdb.path={folder}/data",
-            f"--web.listen-address=127.0.0.1:{port}",
-            "--query.lookback-delta=10s",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_for_port(port)
-        url = f"http://127.0.0.1:{port}"
-        # It listens before it has read its past.
-        while httpx.get(f"{url}/-/ready", timeout=60).status_code != 200:
-            assert process.poll() is None
-            time.sleep(0.1)
-        yield Server(url, now)
-    finally:
-        process.terminate()
-        process.wait(120)
+    with prometheus_with(lines, tmp_path_factory.mktemp("prometheus")) as place:
+        yield Server(f"http://{place}", now)
 
 
 @pytest.mark.slow
