@@ -22,11 +22,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +37,7 @@ from benchmarks.serve_postgres import Server, running_server
 from benchmarks.serve_process import make_model, make_rows
 from benchmarks.serve_producers import HttpProducer, MqttProducer
 from benchmarks.serve_programs import Broker, free_port
+from benchmarks.serve_receiver import Receiver
 from numpy.typing import NDArray
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -49,27 +48,6 @@ from alora_ts.serve.store.engines import store_url
 PROGRAM = "from alora_ts.cli.main import run; run()"
 START = np.datetime64("2026-01-01", "us").astype(np.int64)
 VARIABLES = 10
-
-
-class Receiver(ThreadingHTTPServer):
-    """Takes notifications and remembers them."""
-
-    def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.told.append(json.loads(body))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
 class Site:

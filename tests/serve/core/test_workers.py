@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ import numpy as np
 import pytest
 from benchmarks.serve_postgres import Server
 from benchmarks.serve_programs import free_port
+from benchmarks.serve_receiver import Receiver
 from numpy.testing import assert_allclose
 from sqlalchemy import create_engine, text
 
@@ -34,27 +33,6 @@ from tests.serve.core import plant
 
 PROGRAM = "from alora_ts.cli.main import run; run()"
 SOURCES = [f"s{number}" for number in range(6)]
-
-
-class Receiver(ThreadingHTTPServer):
-    """Counts the notifications that come in."""
-
-    def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.told.append(json.loads(body))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
 class Processes:
