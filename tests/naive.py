@@ -276,7 +276,7 @@ def followed(
                     recent_peaks = [
                         max(score for _, score in cluster)
                         for cluster in clusters
-                        if cluster[-1][0] >= at - 5 * each
+                        if cluster[-1][0] >= at - 7.5 * each
                     ]
                     worst = sorted(recent_peaks, reverse=True)
                     storm = min(worst[4], 10.0) if len(worst) >= 5 else 1.0

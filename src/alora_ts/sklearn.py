@@ -34,9 +34,6 @@ class ALoRaDetector(OutlierMixin, TransformerMixin, BaseEstimator):  # type: ign
     Rows are a time series: they are in the order of time, and each is judged by those before it.
     Split them with ``TimeSeriesSplit``, never at random.
 
-    Rows that it was fitted on look familiar to the default score, so few of them are outliers. To
-    look for outliers in the training rows themselves, give ``ALoRa(scoring="refined")``.
-
     Parameters
     ----------
     estimator : ALoRa, optional

@@ -15,7 +15,7 @@ from alora_ts.fast.engine import Engine
 from alora_ts.params import Options
 from alora_ts.progress import Report
 from alora_ts.scoring.drift import Level, summarise
-from alora_ts.scoring.following import STORM, Following
+from alora_ts.scoring.following import STORM_BUDGETS, Following
 from alora_ts.scoring.level import AlarmOptions, choose_level
 from alora_ts.scoring.novelty import weigh
 from alora_ts.scoring.rules import ScoreRule, Scoring
@@ -118,7 +118,7 @@ class Calibration:
         each = self.threshold.each
         if each is None:
             return self.drift_memory
-        return min(round(self.drift_memory + STORM * each) + self.gap, _LONGEST_MEMORY)
+        return min(round(self.drift_memory + STORM_BUDGETS * each) + self.gap, _LONGEST_MEMORY)
 
     def to_dict(self) -> dict[str, Any]:
         """In a form JSON can hold."""

@@ -7,11 +7,11 @@ from rows gone by only and within bounds:
   to a sum of squared errors. What the median of the last rows lies above the normal median is
   taken off every score: an incident must fill half of those rows before it counts as usual.
   Nothing is taken off where the median is normal or lower.
-* **What is new.** The novelty of a row (:mod:`alora_ts.scoring.novelty`) raises its score or
-  lowers it. It is followed in the same way, for itself: what its median lies above the normal one
-  is taken off first.
+* **What is new.** The novelty of a row (:mod:`alora_ts.scoring.novelty`) raises its score. It is
+  followed in the same way, for itself: what its median lies above the normal one is taken off
+  first.
 * **A storm.** Where a budget allows one incident in B rows, a new one has to be worse than the
-  fifth worst of the last 5 B rows (clusters of rows above the level; up to ten times the level).
+  fifth worst of the last 7.5 B rows (clusters of rows above the level; up to ten times the level).
   In normal times there are hardly ever five; in a storm only what stands out alarms.
 
 Old models follow the median by a factor instead (:mod:`alora_ts.scoring.drift`).
@@ -28,10 +28,12 @@ from numpy.typing import NDArray
 from alora_ts.scoring.median import RunningMedian
 from alora_ts.scoring.novelty import weigh
 
-__all__ = ["STORM", "Following"]
+__all__ = ["STORM_BUDGETS", "Following"]
 
-STORM = 5
-"""How many incidents in as many budgets make a storm."""
+STORM_BUDGETS = 7.5
+"""How many budgets of rows a storm looks back on."""
+
+_STORM = 5
 
 _BEFORE = 100
 _MOST = 10.0
@@ -87,7 +89,7 @@ class Following:
         self._new = novelty
         self._memory = memory
         self._level = level
-        self._span = None if each is None else STORM * each
+        self._span = None if each is None else STORM_BUDGETS * each
         self._gap = gap
         self.restart()
 
@@ -155,7 +157,7 @@ class Following:
             while self._clusters and self._clusters[0][0] < at - self._span:
                 self._clusters.popleft()
             worst = sorted((peak for _, peak in self._clusters), reverse=True)
-            self._storm = min(worst[STORM - 1], _MOST) if len(worst) >= STORM else 1.0
+            self._storm = min(worst[_STORM - 1], _MOST) if len(worst) >= _STORM else 1.0
             self._peak = score
         else:
             self._peak = max(self._peak, score)

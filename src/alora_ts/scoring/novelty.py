@@ -2,7 +2,7 @@
 
 A network that looks at a window of 20 rows cannot see what only longer stretches show: a spread
 that fell, a level that creeps, a pattern that stops. So mean and standard deviation of each
-variable over the last 16, 32, 64 and 256 rows are compared with those of stretches of training.
+variable over the last 4, 16, 64 and 256 rows are compared with those of stretches of training.
 The novelty of a row is the logarithm of the distance to the nearest of them, relative to what is
 usual in normal rows, averaged over the lengths.
 """
@@ -23,14 +23,15 @@ __all__ = ["Novelty", "Recent", "learn_novelty", "weigh"]
 _WEIGHT = 0.5
 """Of a novelty beside the logarithm of a joint score; measured in docs/quality-alarms.md."""
 
-_LENGTHS = (16, 32, 64, 256)
+_LENGTHS = (4, 16, 64, 256)
 _MOST_STRETCHES = 512
 _FEWEST_TIMES = 4
 """A length is used where training has so many times as many rows."""
 
-_LEAST, _MOST = -1.0, 4.0
-"""Rows that training itself held are no distance from it, and may be a fault all the same; and what
-was very new must not make the rows after it alarm until it has left the longest stretch."""
+_LEAST, _MOST = 0.0, 4.0
+"""What looks familiar may be a fault all the same (rows of training itself are no distance from
+it), so it takes nothing off a score; and what was very new must not make the rows after it alarm
+until it has left the longest stretch."""
 
 _LEAST_SPREAD = 0.1  # scaled units: smaller differences are not evidence
 _LEAST_DISTANCE = 1e-6
@@ -189,8 +190,8 @@ def weigh(novelty: float) -> float:
 
     Examples
     --------
-    >>> weigh(0.0), weigh(-9.0) == weigh(-1.0), weigh(9.0) == weigh(4.0)
-    (1.0, True, True)
+    >>> weigh(0.0), weigh(-9.0), weigh(9.0) == weigh(4.0)
+    (1.0, 1.0, True)
     """
     return math.exp(_WEIGHT * min(max(novelty, _LEAST), _MOST))
 
