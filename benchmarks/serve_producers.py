@@ -91,7 +91,7 @@ class MqttProducer(threading.Thread):
         self._room = threading.Semaphore(in_flight)
         self.confirmed = 0
         self._client = mqtt.Client(
-            CallbackAPIVersion.VERSION2, client_id="producer", clean_session=False
+            CallbackAPIVersion.VERSION2, client_id=f"producer-{topic}", clean_session=False
         )
         self._client.max_inflight_messages_set(in_flight)
         self._client.max_queued_messages_set(0)
