@@ -96,8 +96,8 @@ def as_table(
     >>> import polars as pl
     >>> frame = pl.DataFrame({"time": ["2024-01-01 00:00", "2024-01-01 00:01"], "flow": [1, None]})
     >>> table = as_table(frame)
-    >>> table.variables, table.time_name, table.timestamps[1]
-    (('flow',), 'time', np.datetime64('2024-01-01T00:01:00.000000'))
+    >>> table.variables, table.time_name, str(table.timestamps[1])
+    (('flow',), 'time', '2024-01-01T00:01:00.000000')
     """
     choices = Choices.of(time, columns, ignore, label=label, form=form)
     return read_table(source, choices, progress=progress)

@@ -66,8 +66,8 @@ def as_moment(tick: Any, kind: TimeKind) -> Any:
 
     Examples
     --------
-    >>> as_moment(1_000_000, "datetime")
-    np.datetime64('1970-01-01T00:00:01.000000')
+    >>> print(as_moment(1_000_000, "datetime"))
+    1970-01-01T00:00:01.000000
     """
     return np.datetime64(int(tick), "us") if kind == "datetime" else float(tick)
 

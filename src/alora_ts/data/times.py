@@ -162,11 +162,11 @@ def read_times(
     Examples
     --------
     >>> column = nw.from_native(pl.Series("t", [20260102030405, 20260102030505]), series_only=True)
-    >>> read_times(column, "row {}".format).stamps[1]
-    np.datetime64('2026-01-02T03:05:05.000000')
+    >>> print(read_times(column, "row {}".format).stamps[1])
+    2026-01-02T03:05:05.000000
     >>> column = nw.from_native(pl.Series("t", ["06/01/14 23"]), series_only=True)
-    >>> read_times(column, "row {}".format, given="%d/%m/%y %H").stamps[0]
-    np.datetime64('2014-01-06T23:00:00.000000')
+    >>> print(read_times(column, "row {}".format, given="%d/%m/%y %H").stamps[0])
+    2014-01-06T23:00:00.000000
     """
     name, kind = column.name, column.dtype
     note: str | None = None

@@ -173,14 +173,24 @@ def write_parquet(
             yield pl.DataFrame(stamps | columns | {"label": label}, schema=schema)
             report(Step("simulating", after, rows))
 
+    stopped: list[BaseException] = []
     with reporting(progress) as report, write_atomically(target) as part:
 
         def source(
             _columns: object, _predicate: object, _rows: object, _batch: object
         ) -> Iterator[pl.DataFrame]:
-            return frames(report)
+            try:
+                yield from frames(report)
+            except BaseException as error:
+                stopped.append(error)
+                raise
 
-        register_io_source(source, schema=schema).sink_parquet(part)
+        try:
+            register_io_source(source, schema=schema).sink_parquet(part)
+        except pl.exceptions.ComputeError:
+            if stopped:  # polars 1 hides an interruption in an error of its own
+                raise stopped[0] from None
+            raise
         with write_atomically(truth) as listing:
             listing.write_text(json.dumps([asdict(f) for f in keeper.faults()], indent=1) + "\n")
     return StreamedDataset(target, truth, rows, healthy_rows, system.variables, keeper.faults())

@@ -5,7 +5,7 @@ A PostgreSQL store is shared; who may write what is settled by leases (leases.py
 
 from __future__ import annotations
 
-import os
+from filelock import FileLock, Timeout
 
 from alora_ts.errors import AloraError
 
@@ -26,20 +26,17 @@ class FileHold:
     """
 
     def __init__(self, path: str) -> None:
-        import fcntl
-
+        # Opened in one thread and closed in another.
+        self._lock = FileLock(f"{path}.lock", timeout=0, mode=0o600, thread_local=False)
         try:
-            self._handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock.acquire()
+        except Timeout as error:
+            raise StoreBusyError(path) from error
         except OSError as error:
             raise AloraError(
                 f"cannot open the store {path}: {error.strerror}; choose a place you may write to"
             ) from error
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._handle)
-            raise StoreBusyError(path) from error
 
     def release(self) -> None:
         """Let go."""
-        os.close(self._handle)
+        self._lock.release()

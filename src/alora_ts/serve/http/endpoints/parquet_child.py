@@ -9,7 +9,6 @@ standard input, the table in Arrow's format on standard output, or a refusal on 
 """
 
 import io
-import resource
 import sys
 
 TOO_LARGE, UNREADABLE = 3, 4
@@ -20,6 +19,8 @@ def main() -> int:
     """Read, check and write."""
     memory, columns, cells = (int(text) for text in sys.argv[1:4])
     body = sys.stdin.buffer.read()
+    import resource  # POSIX only, as the service is
+
     import polars as pl
 
     # Once before the limit holds, so that what polars sets up for itself does not count.
