@@ -301,5 +301,6 @@ def novelty(learned, values, segments):
             seen = np.r_[stretch.mean(0), stretch.std(0)]
             apart = (seen - learned.center[at]) * learned.unit[at] - learned.stretches[at]
             nearest = np.square(apart, dtype=np.float64).mean(1).min()
-            found[row] += (np.log(nearest + 1e-6) - learned.usual[at]) / len(learned.lengths)
+            unlike = min(np.log(nearest + 1e-6) - learned.usual[at], 8.0)
+            found[row] += unlike / len(learned.lengths)
     return found

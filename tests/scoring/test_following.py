@@ -91,7 +91,7 @@ def test_what_is_new_counts_and_a_lasting_novelty_does_not() -> None:
     for row in range(600):
         recent = np.sort([*before, *new[:row]][-100:])
         lasting = max(recent[len(recent) // 2] - usual[50], 0.0)
-        seen[row] = raw[row] * np.exp(0.5 * np.clip(new[row] - lasting, 0, 4))
+        seen[row] = raw[row] * np.exp(0.6 * max(new[row] - lasting, 0))
     alone = Following(NORMAL, memory=100, level=10.0, each=None, gap=2)
     np.testing.assert_allclose(raw / parts, seen / alone.follow(seen, quiet(600)))
     score = raw / (10.0 * parts)

@@ -41,6 +41,19 @@ def test_a_level_keeps_its_rate_on_rows_like_those_it_was_found_on() -> None:
         assert 0.5 < np.mean(rates) < 2
 
 
+def test_a_few_rows_lean_on_what_is_usual_elsewhere() -> None:
+    """Eighty rows show four peaks: their own slope would often be near nothing."""
+    rng = np.random.default_rng(0)
+    later = np.exp(rng.normal(size=20_000))
+    peaks = find_peaks(later, None, gap=10)
+    allowed = (peaks > choose_level(later, alarms=AlarmOptions(), gap=10).value).sum()
+    for _ in range(20):
+        few = choose_level(np.exp(rng.normal(size=80)), alarms=AlarmOptions(), gap=10)
+        assert few.tail is not None
+        assert 0.6 < few.tail.slope < 1.2
+        assert (peaks > few.value).sum() < 3 * allowed
+
+
 def test_levels_and_return_periods_are_inverse() -> None:
     tail, _ = fit_tail(np.exp(np.random.default_rng(1).normal(size=5000)), gap=5)
     for each in (500.0, 3000.0, 40_000.0):

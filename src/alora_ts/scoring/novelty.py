@@ -20,7 +20,7 @@ from alora_ts.data.windows import segment_ages
 
 __all__ = ["Novelty", "Recent", "learn_novelty", "weigh"]
 
-_WEIGHT = 0.5
+_WEIGHT = 0.6
 """Of a novelty beside the logarithm of a joint score; measured in docs/quality-alarms.md."""
 
 _LENGTHS = (4, 16, 64, 256)
@@ -28,10 +28,9 @@ _MOST_STRETCHES = 512
 _FEWEST_TIMES = 4
 """A length is used where training has so many times as many rows."""
 
-_LEAST, _MOST = 0.0, 4.0
-"""What looks familiar may be a fault all the same (rows of training itself are no distance from
-it), so it takes nothing off a score; and what was very new must not make the rows after it alarm
-until it has left the longest stretch."""
+_MOST = 8.0
+"""What one length adds at most. What was very new must not make the rows after it alarm until it
+has left the longest stretch; while it lasts, all lengths see it."""
 
 _LEAST_SPREAD = 0.1  # scaled units: smaller differences are not evidence
 _LEAST_DISTANCE = 1e-6
@@ -103,8 +102,9 @@ class Novelty:
         values: NDArray[np.floating],
         segments: NDArray[np.integer] | None,
         own: NDArray[np.intp] | None = None,
+        most: float = _MOST,
     ) -> NDArray[np.float64]:
-        """The sum over all lengths, (N,).
+        """The sum over all lengths, each ``most`` at most, (N,).
 
         Where ``values`` are training's, ``own`` are the rows at which the stretches end: those
         that share rows with a row's stretch are passed over.
@@ -121,7 +121,7 @@ class Novelty:
                 if len(rows):
                     seen = self._scaled(at, _statistics(sums, rows - begin, length))
                     excluded = None if own is None else (rows, own, length)
-                    found[rows] += self._unlike(at, seen, excluded)
+                    found[rows] += np.minimum(self._unlike(at, seen, excluded), most)
         return found
 
     def of_last(self, rows: NDArray[np.floating], seen: int) -> float:
@@ -148,7 +148,7 @@ class Novelty:
         spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
         both = np.concatenate([mean, spread], axis=1)
         total = sum(
-            float(self._unlike(at, self._scaled(at, both[at : at + 1]), None)[0])
+            min(float(self._unlike(at, self._scaled(at, both[at : at + 1]), None)[0]), _MOST)
             for at in range(fits)
         )
         return total / len(self.lengths)
@@ -188,12 +188,15 @@ class Novelty:
 def weigh(novelty: float) -> float:
     """By what a novelty multiplies a joint score.
 
+    What looks familiar may be a fault all the same (rows of training itself are no distance from
+    it), so it takes nothing off.
+
     Examples
     --------
-    >>> weigh(0.0), weigh(-9.0), weigh(9.0) == weigh(4.0)
+    >>> weigh(-9.0), weigh(0.0), weigh(5.0) > weigh(4.0)
     (1.0, 1.0, True)
     """
-    return math.exp(_WEIGHT * min(max(novelty, _LEAST), _MOST))
+    return math.exp(_WEIGHT * max(novelty, 0.0))
 
 
 class Recent:
@@ -299,10 +302,10 @@ def learn_novelty(
             stretches[at : at + 1],
             np.zeros(1),
         )
-        gone = alone._total(values, segments, own=chosen[at])
+        gone = alone._total(values, segments, own=chosen[at], most=math.inf)
         fits = age >= lengths[at] - 1
         usual[at] = np.median(gone[fits])
-        own += np.where(fits, gone - usual[at], 0.0) / len(ends)
+        own += np.where(fits, np.minimum(gone - usual[at], _MOST), 0.0) / len(ends)
     return Novelty(lengths, center, unit, stretches, usual), own
 
 

@@ -19,7 +19,10 @@ from alora_ts.errors import AloraError
 __all__ = ["Tail", "find_peaks", "fit_tail"]
 
 _HIGHEST = 20
-_FEWEST = 5
+_USUAL_SLOPE = 0.9
+"""What the slope is like in other systems; it stands in for peaks that are missing."""
+
+_LEAST_SLOPE = math.log(1.1)
 _SUPPORTED = 10.0
 """How many times as many rows as were looked at a rate may be extrapolated to."""
 
@@ -134,9 +137,11 @@ def fit_tail(
 
     Notes
     -----
-    The slope is the mean excess of the 20 highest log peaks (of fewer where there are fewer than
-    40), Hill's estimate. More peaks, a second parameter for the shape, and shrinking the slope
-    to that of other systems were measured and were no better.
+    The slope is the mean excess of the 20 highest log peaks, Hill's estimate. More peaks and a
+    second parameter for the shape were measured and were no better. Where there are fewer than 40
+    peaks only half of them count, and each that is missing to 20 counts as one of usual size: what
+    a hundred rows show of their own tail says nothing about its further course (measured in
+    docs/quality-alarms.md).
 
     Examples
     --------
@@ -148,10 +153,9 @@ def fit_tail(
     if len(scores) == 0 or not np.isfinite(scores).all():
         raise AloraError("an alarm level needs at least one normal score, and only finite ones")
     high = np.log(np.maximum(find_peaks(scores, blocks, gap=gap), _TINY))
-    count = min(_HIGHEST, len(high) // 2)
-    if count < _FEWEST or high[0] - high[count] <= 0:
-        # Hardly any peaks, or all alike: a tenth above the highest is all that can be said.
-        return Tail(float(high[0]), math.log(1.1), 1, len(scores)), len(high)
-    start = float(high[count])
-    slope = float((high[:count] - start).mean())
+    count = max(min(_HIGHEST, len(high) // 2), 1)
+    start = float(high[min(count, len(high) - 1)])
+    excess = float((high[:count] - start).sum()) + (_HIGHEST - count) * _USUAL_SLOPE
+    # Peaks may all be alike.
+    slope = max(excess / _HIGHEST, _LEAST_SLOPE)
     return Tail(start, slope, count, len(scores)), len(high)
