@@ -128,7 +128,7 @@ def prove(folder: Path, *, rows: int, sources: int, kills: int, seed: int = 0) -
                 service.kill()
                 service.start()
         sender.join()
-        stored = {name: wait_and_fetch(service, name, each) for name in names}
+        stored = wait_and_fetch(service, dict.fromkeys(names, each))
         uncommitted = cluster.behind(GROUP, [TOPIC])
     outcomes = tuple(compare(name, model, times, values[name], stored[name]) for name in names)
     return Proof(outcomes, kills, aged_out, uncommitted, time.monotonic() - began)

@@ -125,7 +125,7 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
             _disturb(service, broker, total=2 * half, kills=kills, restarts=restarts, seed=seed)
             http.join()
             mqtt.join()
-            stored = {name: wait_and_fetch(service, name, half) for name in values}
+            stored = wait_and_fetch(service, dict.fromkeys(values, half))
     outcomes = tuple(
         compare(name, model, times, values[name], stored[name]) for name in ("http", "mqtt")
     )
@@ -167,22 +167,28 @@ def wait_for_connectors(service: ServiceProcess) -> None:
         time.sleep(0.05)
 
 
-def wait_and_fetch(service: ServiceProcess, source: str, count: int) -> Stored:
-    """Wait until nothing more is stored or scored, then read every reading back."""
-    address = f"{service.url}/api/v1/sources/{source}"
+def wait_and_fetch(service: ServiceProcess, counts: dict[str, int]) -> dict[str, Stored]:
+    """Wait until nothing more is stored or scored, then read every reading of these sources back.
+
+    A row that is stored twice comes late: after all are there, two seconds must pass without one.
+    """
+    address = f"{service.url}/api/v1"
     with httpx.Client(timeout=120) as client:
-        quiet, before = time.monotonic(), -1
-        while time.monotonic() - quiet < (2.0 if before >= count else 120.0):
-            rows = client.get(address).json()["rows"]
-            if rows != before:
-                quiet, before = time.monotonic(), rows
-            time.sleep(0.2)
+        quiet, before = time.monotonic(), dict[str, int]()
+        complete = False
+        while time.monotonic() - quiet < (2.0 if complete else 120.0):
+            found = {one["name"]: one["rows"] for one in client.get(f"{address}/sources").json()}
+            if found != before:
+                quiet, before = time.monotonic(), found
+            complete = all(before[name] >= count for name, count in counts.items())
+            time.sleep(0.1)
         # Scoring, also again where rows came late, may take long after the rows are stored.
         began = time.monotonic()
-        while client.get(f"{service.url}/api/v1/health").json()["queues"]["sources_to_score"]:
-            time.sleep(1.0)
-        print(f"  {source}: {rows:,} rows stored, scored {time.monotonic() - began:.0f} s later")
-        return _fetch(client, f"{address}/readings")
+        while client.get(f"{address}/health").json()["queues"]["sources_to_score"]:
+            time.sleep(0.1)
+        rows = sum(before[name] for name in counts)
+        print(f"  {rows:,} rows stored, scored {time.monotonic() - began:.0f} s later")
+        return {name: _fetch(client, f"{address}/sources/{name}/readings") for name in counts}
 
 
 def _fetch(client: httpx.Client, address: str) -> Stored:

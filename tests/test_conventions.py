@@ -44,5 +44,21 @@ def test_pinned_versions_cover_what_is_needed() -> None:
     assert names - pinned == set()
 
 
+def test_hooks_run_the_programs_of_make() -> None:
+    """Those of .venv, whose versions are pinned: what a commit passes, `make lint` passes too."""
+    packages = {"ruff": "ruff", "mypy": "mypy", "lint-imports": "import-linter"}
+    make = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    pinned = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8")
+    checks = re.findall(r"^\t\$\(BIN\)/((?:ruff|mypy|lint-imports).*)$", make, re.MULTILINE)
+    repos = read(".pre-commit-config.yaml")["repos"]
+    assert [repo["repo"] for repo in repos] == ["local"]
+    entries = [hook["entry"] for hook in repos[0]["hooks"]]
+    assert all(entry.startswith(".venv/bin/") for entry in entries)
+    hooks = [entry.removeprefix(".venv/bin/").split(" --")[0] for entry in entries]
+    assert hooks == [check.split(" --")[0].removesuffix(" .") for check in checks]
+    for hook in hooks:
+        assert f"\n{packages[hook.split()[0]]}==" in pinned
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -60,6 +60,17 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert out.stdout.strip() == "[]"
 
 
+def test_making_a_network_loads_no_symbolic_algebra() -> None:
+    """It takes torch longer to import than a model to load."""
+    code = (
+        "import sys, torch; from alora_ts.network import ALoRaT, Architecture; "
+        "ALoRaT(torch.tensor([[0, 1]]), variables=2, window=4, architecture=Architecture()); "
+        "print('sympy' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"
+
+
 def test_unknown_names_are_attribute_errors() -> None:
     import alora_ts
 

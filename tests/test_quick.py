@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.conftest import REPOSITORY
 from tests.parallel import FOLDERS, LONGEST, group_of
-from tests.quick import CORE, changed_files, pick
+from tests.quick import CORE, OTHERS, changed_files, pick
 
 
 def picked(*changed: str) -> set[str]:
@@ -19,6 +19,7 @@ def picked(*changed: str) -> set[str]:
 
 def test_lists_name_what_exists() -> None:
     assert [name for name in (*FOLDERS, *LONGEST) if not (REPOSITORY / name).exists()] == []
+    assert [name for name in OTHERS.values() if not (REPOSITORY / name).exists()] == []
     assert [name for name in LONGEST if group_of(name) != name] == []
     assert picked() == set()
 
@@ -34,7 +35,13 @@ def test_a_test_brings_itself_and_a_helper_the_tests_beside_it() -> None:
     assert "tests/report/test_plot.py" in picked("tests/report/naive_report.py")
 
 
-def test_a_module_without_tests_of_its_own_brings_its_folder(tmp_path: Path) -> None:
+def test_an_endpoint_brings_the_tests_that_ask_the_service_and_no_browser() -> None:
+    found = picked("src/alora_ts/serve/http/endpoints/sources.py")
+    assert {"tests/serve/core/test_rows.py", "tests/serve/core/test_series.py"} <= found
+    assert not any(name.startswith("tests/serve/browser") for name in found)
+
+
+def test_a_module_that_nothing_tested_imports_brings_its_folder(tmp_path: Path) -> None:
     for name in ("src/alora_ts/fleet/odd.py", "tests/fleet/test_a.py", "tests/test_other.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -46,8 +53,13 @@ def test_what_the_core_holds_is_not_named_again() -> None:
     assert picked("tests/data/test_flow.py") == set()
 
 
-def test_what_is_gone_or_no_python_brings_nothing() -> None:
-    assert picked("src/alora_ts/gone.py", "README.md", "src/alora_ts/bench/costs.toml") == set()
+def test_what_is_gone_or_tested_by_nothing_brings_nothing() -> None:
+    assert picked("src/alora_ts/gone.py", "LICENSE", "src/alora_ts/bench/costs.toml") == set()
+
+
+def test_pages_and_kernels_bring_their_tests() -> None:
+    assert picked("README.md", "docs/index.md") == {"tests/docs"}
+    assert picked("src/alora_ts/fast/native/c/kernels.c") == {"tests/fast"}
 
 
 def test_changes_are_those_since_the_branch_left_main(tmp_path: Path) -> None:

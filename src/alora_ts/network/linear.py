@@ -30,11 +30,20 @@ def linear(inputs: int, outputs: int, generator: torch.Generator | None) -> nn.L
     >>> torch.equal(ours.weight, theirs.weight), torch.equal(ours.bias, theirs.bias)
     (True, True)
     """
-    layer: nn.Linear = nn.utils.skip_init(  # type: ignore[no-untyped-call]
-        nn.Linear, inputs, outputs, device=torch.get_default_device()
-    )
+    layer = _Blank(inputs, outputs)
     bound = 1 / math.sqrt(inputs)
     with torch.no_grad():
         nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
         layer.bias.uniform_(-bound, bound, generator=generator)
     return layer
+
+
+class _Blank(nn.Linear):
+    """Leaves its first weights to the caller.
+
+    So does torch's `skip_init`, but through torch's symbolic shapes, for which it imports sympy:
+    every program that loads a model would wait for that.
+    """
+
+    def reset_parameters(self) -> None:
+        pass

@@ -50,11 +50,20 @@ def test_no_request_makes_the_service_fail(
         known = set() if (operation.method.upper(), operation.path) in APART else set(names)
         if operation.path == "/api/v1/events":
             continue
-        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+        modes = [GenerationMode.POSITIVE]
+        if operation.body or not all(map(_any_name, operation.iter_parameters())):
+            modes.append(GenerationMode.NEGATIVE)
+        for mode in modes:
             seen += _try(here, operation.as_strategy(generation_mode=mode), names, known)
     assert seen > 100
     assert here.client.get("/readyz").status_code == 200
     assert not here.service.crew.troubles
+
+
+def _any_name(parameter: Any) -> bool:
+    """Whether any text will do: hypothesis tries hundreds before it sees that none is wrong."""
+    schema = parameter.definition["schema"]
+    return parameter.definition["in"] == "path" and set(schema) <= {"type", "title", "description"}
 
 
 def _try(

@@ -16,6 +16,7 @@ from benchmarks.serve_process import ServiceProcess
 from tests.serve.core import plant
 
 PATIENCE = 300.0
+LOOK_OFTEN = "import alora_ts.serve.run as run; run._LOOK = 0.1"
 
 
 def wait(happened: Callable[[], Any]) -> Any:
@@ -31,8 +32,9 @@ def test_settings_change_while_it_runs(tmp_path: Path, model_file: Path) -> None
     file = tmp_path / "service" / "plant.alora"
     file.parent.mkdir()
     file.write_bytes(model_file.read_bytes())
+    models = '[models]\nplant = "plant.alora"\n'
     with (
-        ServiceProcess(tmp_path / "service", '[models]\nplant = "plant.alora"\n') as service,
+        ServiceProcess(tmp_path / "service", models, prelude=LOOK_OFTEN) as service,
         httpx.Client(base_url=f"{service.url}/api/v1", timeout=120) as client,
     ):
 

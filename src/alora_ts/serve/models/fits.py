@@ -185,6 +185,8 @@ class Fits:
                 self._follow(key, name, mine)
             finally:
                 mine.close()
+                # All it had to say was heard, and an interpreter with torch takes long to end.
+                process.terminate()
                 process.join()
 
     def _follow(self, key: str, name: str, pipe: Pipe) -> None:
