@@ -31,11 +31,11 @@ def test_known_influences_are_those_that_time_allows() -> None:
     diagnosis = found()
     (incident,), names = diagnosis.incidents, diagnosis.variables
     both = (("orders_cpu", "carts_cpu"), ("carts_cpu", "orders_cpu"))
-    assert known_ways(incident, names, both) == (("carts_cpu", "orders_cpu"),)
-    grouped = known_ways(incident, names, (("carts", "orders"),), "prefix before _")
+    assert known_ways(incident.spread, names, both) == (("carts_cpu", "orders_cpu"),)
+    grouped = known_ways(incident.spread, names, (("carts", "orders"),), "prefix before _")
     assert grouped == (("carts", "orders"),)
     with pytest.raises(DataError, match="unknown name 'cart'"):
-        known_ways(incident, names, (("cart", "orders_cpu"),))
+        known_ways(incident.spread, names, (("cart", "orders_cpu"),))
 
 
 def test_a_diagnosis_tells_them(tmp_path) -> None:
