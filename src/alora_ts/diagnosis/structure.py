@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from alora_ts.data.structure import Edges, group_names, rank_groups
+from alora_ts.data.structure import Edges, group_names, rank_groups, refuse_unknown
 from alora_ts.diagnosis.fields import Fact
 from alora_ts.diagnosis.incident import Incident
 from alora_ts.diagnosis.onset import Arrival
-from alora_ts.errors import DataError, nearest
 
 __all__ = ["GroupPart", "Structure", "group_parts", "known_ways"]
 
@@ -90,10 +89,7 @@ def known_ways(
         When an influence names something unknown.
     """
     names = group_names(variables, rule) if rule is not None else tuple(variables)
-    known = set(names) | set(variables)
-    for name in (one for edge in edges for one in edge):
-        if name not in known:
-            raise DataError(f"influences: unknown name {name!r}{nearest(name, known)}")
+    refuse_unknown(edges, {*names, *variables}, where="influences")
     group_of = dict(zip(variables, names, strict=True))
     moments: dict[str, int] = {}
     order = {time: at for at, time in enumerate(dict.fromkeys(one.time for one in spread))}
