@@ -34,6 +34,7 @@ from alora_ts.model.surprise import surprises
 from alora_ts.scoring.rules import causal_mean, memory_segments
 
 Array = NDArray[np.float64]
+Table = NDArray[np.floating]
 Form = Callable[["Seen"], Array]
 
 OUT = Path("results/affected-forms.md")
@@ -101,6 +102,11 @@ class Seen:
         """The default's three together."""
         return self.error + self.surprise + self.deviation
 
+    @property
+    def apart(self) -> Array:
+        """The means of each of the three, (3, n, d)."""
+        return np.stack([self.mean(one) for one in (self.error, self.surprise, self.deviation)])
+
 
 def shares(scores: Array) -> Array:
     """Of a row's sum."""
@@ -134,19 +140,13 @@ FORMS: dict[str, Form] = {
     "the three and what the others imply": lambda s: s.mean(s.every + s.implied),
     "the three through C": lambda s: localize(s.mean(s.every), s.c, form="absolute"),
     "the three, blended with C": lambda s: localize(s.mean(s.every), s.c, form="blend"),
-    "the three's shares": lambda s: sum(
-        shares(s.mean(one)) for one in (s.error, s.surprise, s.deviation)
-    ),
-    "the three's logarithms": lambda s: sum(
-        np.log1p(s.mean(one)) for one in (s.error, s.surprise, s.deviation)
-    ),
-    "the largest of the three": lambda s: np.max(
-        [s.mean(one) for one in (s.error, s.surprise, s.deviation)], axis=0
-    ),
+    "the three's shares": lambda s: np.sum([shares(one) for one in s.apart], axis=0),
+    "the three's logarithms": lambda s: np.log1p(s.apart).sum(0),
+    "the largest of the three": lambda s: s.apart.max(0),
 }
 
 
-def entities(root: Path) -> Iterator[tuple[str, str, Array, Array, NDArray[np.bool_]]]:
+def entities(root: Path) -> Iterator[tuple[str, str, Table, Table, NDArray[np.bool_]]]:
     """Family, name, train, test and truth of each."""
     for dataset, names in (
         ("SMD", [f"machine-1-{number}" for number in range(2, 9)]),
@@ -166,7 +166,7 @@ def entities(root: Path) -> Iterator[tuple[str, str, Array, Array, NDArray[np.bo
 
 
 def look(
-    family: str, entity: str, train: Array, test: Array, truth: NDArray[np.bool_], *, pairs: int
+    family: str, entity: str, train: Table, test: Table, truth: NDArray[np.bool_], *, pairs: int
 ) -> Seen:
     """Fit a model and let it look at the test rows."""
     model = ALoRa(threads=1, pairs=pairs).fit(train, progress=False).model_
