@@ -45,7 +45,9 @@ def worst(found: Diagnosis, start: int, end: int) -> Incident | None:
 def diagnose(normal: Any, rows: Any, names: tuple[str, ...]) -> Diagnosis:
     """Fit on normal rows and diagnose others."""
     columns = list(names)
-    model = ALoRa().fit(pl.DataFrame(normal, schema=columns, orient="row"), progress=False)
+    model = ALoRa(localization="blend").fit(
+        pl.DataFrame(normal, schema=columns, orient="row"), progress=False
+    )
     return model.diagnose(pl.DataFrame(rows, schema=columns, orient="row"), progress=False)
 
 

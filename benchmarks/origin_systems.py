@@ -67,6 +67,8 @@ class Recording:
     faults: tuple[Fault, ...]
     reached: tuple[tuple[int, ...], ...]
     """For each fault the signals it moved, the origin apart."""
+    affected: NDArray[np.bool_]
+    """At each test row the signals that are away from the healthy twin; origins are while at it."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,9 @@ def record(family: str, seed: int) -> Recording:
         tuple(int(v) for v in np.flatnonzero(away[f.start : f.end].any(0)) if v != f.origin)
         for f in faults
     )
-    return Recording(family, readings[:TRAIN_ROWS], readings[TRAIN_ROWS:], faults, reached)
+    for fault in faults:
+        away[fault.start : fault.end, fault.origin] = True
+    return Recording(family, readings[:TRAIN_ROWS], readings[TRAIN_ROWS:], faults, reached, away)
 
 
 def _record_library(seed: int, rng: np.random.Generator) -> Recording:
@@ -130,7 +134,7 @@ def _record_library(seed: int, rng: np.random.Generator) -> Recording:
         for f in faults
     )
     train, test = data.train.astype(np.float64), data.test.astype(np.float64)
-    return Recording("library", train, test, tuple(faults), reached)
+    return Recording("library", train, test, tuple(faults), reached, data.affected)
 
 
 def _draw(family: str, rng: np.random.Generator) -> _System:

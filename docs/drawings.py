@@ -160,7 +160,7 @@ def draw_contributions(model: ALoRa, today: NDArray[np.float64]) -> None:
 
 def main() -> None:
     """Fit the small model and draw everything."""
-    model = ALoRa(window=WINDOW, seed=0).fit(plant(3000, 0))
+    model = ALoRa(window=WINDOW, seed=0, localization="blend").fit(plant(3000, 0))
     today = plant(600, 1)
     today[FAULT : FAULT + LASTS, 2] += 4
     draw_star()

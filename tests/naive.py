@@ -145,6 +145,40 @@ def localization(error: Array, c: Array, form: str, top: int) -> list[float]:
     return forms[form]
 
 
+def affected(
+    values: Array,
+    expected: Array,
+    *,
+    warm_up: int,
+    weights: Array,
+    offset: Array,
+    centre: Array,
+    normal: tuple[Array, Array, Array],
+    cap: float,
+    memory: int,
+) -> Array:
+    """Localization "affected" of rows without gaps, cell by cell."""
+    n, d = values.shape
+    blame = np.zeros((n, d))
+    for t in range(n):
+        for i in range(d):
+            foretold = offset[i] + sum(
+                weights[lag][j, i] * values[t - lag - 1, j]
+                for lag in range(len(weights))
+                for j in range(d)
+                if t >= warm_up
+            )
+            surprise = values[t, i] - foretold if t >= warm_up else 0.0
+            away = (values[t, i] - expected[t, i], surprise, values[t, i] - centre[i])
+            for one, usual in zip(away, normal, strict=True):
+                blame[t, i] += min(one**2 / (usual[i] + 0.3 * usual.mean()), cap)
+    means = np.zeros((n, d))
+    for t in range(n):
+        first = 0 if t < warm_up else warm_up  # no mean reaches back into warm-up rows
+        means[t] = blame[max(t - memory + 1, first) : t + 1].mean(0)
+    return means
+
+
 def rank(matrix: Array, level: float) -> int:
     """Eq. 10, one matrix, in double precision."""
     sigma = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)

@@ -70,13 +70,14 @@ class ALoRa(Parameters):
         Rows over which the level of the score is followed, so that slow drift does not fill the
         day with alarms (:mod:`alora_ts.scoring.following`); 0 takes nothing off.
     localization : str
-        A form of :func:`alora_ts.diagnosis.localize`, "window" for the one built on the attention
-        of the moment (slower), or "origin" to rank by where a fault began instead of by what it
-        reached (:mod:`alora_ts.diagnosis.origins`).
+        "affected" ranks by who deviates, from the network's expectation, from what the rows before
+        foretell, or from the usual level. Or a form of :func:`alora_ts.diagnosis.localize`,
+        "window" for the one built on the attention of the moment (slower), or "origin" to rank by
+        where a fault began instead of by what it reached (:mod:`alora_ts.diagnosis.origins`).
     localization_top : int
         k of its forms that keep the k largest.
     localization_memory : int
-        Rows over which each variable's error is averaged, looking back, before it is traced.
+        Rows over which each variable's errors are averaged, looking back.
     merge : int or None
         Alarms with at most so many quiet rows between them are one incident; None means half a
         window.
@@ -149,7 +150,7 @@ class ALoRa(Parameters):
         scoring: Scoring = "joint",
         false_alarms: str = DEFAULT_BUDGET,
         drift_memory: int = 5000,
-        localization: str = "blend",
+        localization: str = "affected",
         localization_top: int = 2,
         localization_memory: int = 10,
         merge: int | None = None,

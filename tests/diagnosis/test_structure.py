@@ -31,11 +31,11 @@ def test_known_influences_are_those_that_time_allows() -> None:
     diagnosis = found()
     (incident,), names = diagnosis.incidents, diagnosis.variables
     both = (("orders_cpu", "carts_cpu"), ("carts_cpu", "orders_cpu"))
-    assert known_ways(incident, names, both) == (("carts_cpu", "orders_cpu"),)
-    grouped = known_ways(incident, names, (("carts", "orders"),), "prefix before _")
+    assert known_ways(incident.spread, names, both) == (("carts_cpu", "orders_cpu"),)
+    grouped = known_ways(incident.spread, names, (("carts", "orders"),), "prefix before _")
     assert grouped == (("carts", "orders"),)
     with pytest.raises(DataError, match="unknown name 'cart'"):
-        known_ways(incident, names, (("cart", "orders_cpu"),))
+        known_ways(incident.spread, names, (("cart", "orders_cpu"),))
 
 
 def test_a_diagnosis_tells_them(tmp_path) -> None:
@@ -64,3 +64,24 @@ def test_a_diagnosis_tells_them(tmp_path) -> None:
     assert none.facts(none.incidents[0])[-1].text == "none between the signals it reached"
     with pytest.raises(DataError, match="matches none"):
         found().with_structure(groups="prefix before /")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty; give two columns"),
+        ("cause,effect\n", "names no influence; give two columns"),
+        ("a,b,c\n", "names no influence"),
+        (
+            "cause,effect,weight\ncarts_cpu,orders_cpu,1\n",
+            "line 2: 'orders_cpu' is not a number; give",
+        ),
+        ("cause,effect\ncarts,orders\n", "unknown name 'carts'.* if it is a group, give the rule"),
+        ("cause,effect\ncarts_cup,orders_cpu\n", "did you mean 'carts_cpu'"),
+    ],
+)
+def test_influences_that_cannot_be_used_are_refused_in_clear_words(tmp_path, text, said) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=said):
+        found().with_structure(influences=path)

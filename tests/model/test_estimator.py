@@ -80,7 +80,7 @@ def test_paper_scoring_is_error_times_rank(faulty: np.ndarray) -> None:
     )
 
 
-@pytest.mark.parametrize("localization", ["blend", "window", "paper"])
+@pytest.mark.parametrize("localization", ["affected", "blend", "window", "paper"])
 def test_stream_equals_batch(faulty: np.ndarray, localization: str) -> None:
     model = ALoRa(**QUICK, localization=localization).fit(plant(900))
     diagnosis = model.diagnose(faulty[:60])
@@ -114,7 +114,7 @@ def test_warm_up_rows_never_alarm(faulty: np.ndarray) -> None:
     assert [stream.push(row).alarm for row in early] == found.alarm.tolist()
 
 
-@pytest.mark.parametrize("localization", ["blend", "window", "origin"])
+@pytest.mark.parametrize("localization", ["affected", "window", "origin"])
 def test_readings_know_their_culprits_when_rows_have_come_since(
     faulty: np.ndarray, localization: str
 ) -> None:

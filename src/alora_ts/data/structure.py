@@ -14,11 +14,12 @@ from pathlib import Path
 
 from alora_ts.errors import DataError, nearest
 
-__all__ = ["Edges", "group_names", "rank_groups", "read_edges"]
+__all__ = ["Edges", "group_names", "rank_groups", "read_edges", "refuse_unknown"]
 
 Edges = tuple[tuple[str, str], ...]
 """Known influences, each from a cause to an effect."""
 
+_FORM = "give two columns (cause, effect) with a header, or a square table of numbers"
 _RULE = re.compile(r"(prefix before|suffix after) (.+)")
 
 
@@ -119,18 +120,34 @@ def read_edges(path: str | os.PathLike[str], known: Iterable[str] | None = None)
     with place.open(newline="", encoding="utf-8-sig") as file:
         rows = [row for row in csv.reader(file) if row]
     if not rows:
-        raise DataError(f"{place} is empty; give two columns, cause and effect, with a header")
+        raise DataError(f"{place} is empty; {_FORM}")
     head, body = rows[0], rows[1:]
     if len(head) == 2 and head[0].strip():
         edges = _listed(place, body)
     else:
         edges = _square(place, head[1:], body)
+    if not edges:
+        raise DataError(f"{place} names no influence; {_FORM}")
     if known is not None:
-        names = set(known)
-        for name in (one for edge in edges for one in edge):
-            if name not in names:
-                raise DataError(f"{place}: unknown name {name!r}{nearest(name, names)}")
+        refuse_unknown(edges, known, where=str(place))
     return edges
+
+
+def refuse_unknown(edges: Edges, known: Iterable[str], *, where: str) -> None:
+    """Refuse influences of something that is neither a variable nor a group.
+
+    Examples
+    --------
+    >>> refuse_unknown((("cart", "load"),), ["cart_cpu", "load"], where="edges.csv")
+    Traceback (most recent call last):
+    alora_ts.errors.DataError: edges.csv: unknown name 'cart'; ... if it is a group, give ...
+    """
+    names = set(known)
+    for name in (one for edge in edges for one in edge):
+        if name not in names:
+            grouped = any(name in one for one in names)
+            hint = "; if it is a group, give the rule of groups too" if grouped else ""
+            raise DataError(f"{where}: unknown name {name!r}{nearest(name, names)}{hint}")
 
 
 def _listed(place: Path, body: list[list[str]]) -> Edges:
@@ -145,14 +162,15 @@ def _square(place: Path, names: list[str], body: list[list[str]]) -> Edges:
     for number, row in enumerate(body, start=2):
         if len(row) != len(names) + 1:
             raise DataError(
-                f"{place}, line {number}: {len(row) - 1} numbers under {len(names)} names; give "
-                "two columns (cause, effect) or a square table"
+                f"{place}, line {number}: {len(row) - 1} numbers under {len(names)} names; {_FORM}"
             )
         for name, cell in zip(names, row[1:], strict=True):
             try:
                 acts = float(cell or 0) != 0
             except ValueError:
-                raise DataError(f"{place}, line {number}: {cell!r} is not a number") from None
+                raise DataError(
+                    f"{place}, line {number}: {cell!r} is not a number; {_FORM}"
+                ) from None
             if acts:
                 edges.append((row[0], name))
     return tuple(edges)

@@ -53,7 +53,7 @@ class Diagnosis:
     error : ndarray of shape (N, d)
         Squared error of each variable, relative to normal unless ``scoring="paper"``.
     localization : ndarray of shape (N, d)
-        ALoRa-Loc: who caused it.
+        How much each variable is affected, or another form of ``localization=``.
     values, expected : ndarray of shape (N, d)
         Observed (gaps filled) and expected, in the variables' own units.
     warm_up : ndarray of bool, shape (N,)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from alora_ts.data.structure import Edges, group_names, rank_groups
+from alora_ts.data.structure import Edges, group_names, rank_groups, refuse_unknown
 from alora_ts.diagnosis.fields import Fact
 from alora_ts.diagnosis.incident import Incident
-from alora_ts.errors import DataError, nearest
+from alora_ts.diagnosis.onset import Arrival
 
 __all__ = ["GroupPart", "Structure", "group_parts", "known_ways"]
 
@@ -59,7 +59,7 @@ def group_parts(
 
 
 def known_ways(
-    incident: Incident,
+    spread: Sequence[Arrival],
     variables: Sequence[str],
     edges: Edges,
     rule: str | Mapping[str, str] | None = None,
@@ -68,7 +68,8 @@ def known_ways(
 
     Parameters
     ----------
-    incident : Incident
+    spread : sequence of Arrival
+        When the incident reached which variable, in order of time.
     variables : sequence of str
         All that were diagnosed.
     edges : tuple of (str, str)
@@ -88,14 +89,11 @@ def known_ways(
         When an influence names something unknown.
     """
     names = group_names(variables, rule) if rule is not None else tuple(variables)
-    known = set(names) | set(variables)
-    for name in (one for edge in edges for one in edge):
-        if name not in known:
-            raise DataError(f"influences: unknown name {name!r}{nearest(name, known)}")
+    refuse_unknown(edges, {*names, *variables}, where="influences")
     group_of = dict(zip(variables, names, strict=True))
     moments: dict[str, int] = {}
-    order = {time: at for at, time in enumerate(dict.fromkeys(one.time for one in incident.spread))}
-    for one in incident.spread:
+    order = {time: at for at, time in enumerate(dict.fromkeys(one.time for one in spread))}
+    for one in spread:
         for name in (one.variable, group_of[one.variable]):
             moments.setdefault(name, order[one.time])
     ways = [
@@ -121,18 +119,18 @@ class Structure:
     groups: str | Mapping[str, str] | None = None
     influences: Edges | None = None
 
-    def ways(self, incident: Incident, variables: Sequence[str]) -> Edges:
+    def ways(self, spread: Sequence[Arrival], variables: Sequence[str]) -> Edges:
         """Known influences along which an incident may have spread, see :func:`known_ways`."""
         if self.influences is None:
             return ()
-        return known_ways(incident, variables, self.influences, self.groups)
+        return known_ways(spread, variables, self.influences, self.groups)
 
-    def first_reached(self, incident: Incident, variables: Sequence[str]) -> dict[str, str]:
+    def first_reached(self, spread: Sequence[Arrival], variables: Sequence[str]) -> dict[str, str]:
         """The first variable reached of each variable and group, in order of time."""
         names = variables if self.groups is None else group_names(variables, self.groups)
         group_of = dict(zip(variables, names, strict=True))
         first: dict[str, str] = {}
-        for one in incident.spread:
+        for one in spread:
             for name in (one.variable, group_of[one.variable]):
                 first.setdefault(name, one.variable)
         return first
@@ -145,7 +143,7 @@ class Structure:
             text = ", ".join(f"{part.name} ({round(100 * part.share)} %)" for part in parts)
             told.append(Fact("groups", text))
         if self.influences is not None:
-            ways = self.ways(incident, variables)[:_SHOWN]
+            ways = self.ways(incident.spread, variables)[:_SHOWN]
             text = ", ".join(f"{cause} → {effect}" for cause, effect in ways)
             told.append(Fact("known influences", text or "none between the signals it reached"))
         return told

@@ -13,8 +13,14 @@ from alora_ts.data import Prepared, plan_windows
 from alora_ts.diagnosis.builder import Block, Details
 from alora_ts.fast.engine import Engine
 from alora_ts.model.fitted import FittedModel
-from alora_ts.model.localize import localize_rows, row_surprises, surprises_within
-from alora_ts.model.surprise import surprise_of
+from alora_ts.model.localize import (
+    AFFECTED_FORM,
+    localize_rows,
+    row_blame,
+    row_surprises,
+    surprises_within,
+)
+from alora_ts.model.surprise import surprise_of, surprises
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
 from alora_ts.scoring.drift import Level
@@ -126,9 +132,12 @@ class Examined:
 
     @cached_property
     def _remembered(self) -> NDArray[np.float64]:
-        """Each variable's error, averaged over the rows the model remembers."""
-        blame = self.model.calibration.rule.blame(self.values - self.evidence.expected)
-        memory = memory_segments(self.segments, self.evidence.warm_up)
+        """What each variable gives a localization, averaged over the rows the model remembers."""
+        values, warm_up = self.values, self.evidence.warm_up
+        asked = self.model.options.localization == AFFECTED_FORM
+        surprise = surprises(self.model, values, warm_up) if asked else None
+        blame = row_blame(self.model, values, values - self.evidence.expected, surprise)
+        memory = memory_segments(self.segments, warm_up)
         return causal_mean(blame, self.model.options.localization_memory, memory)
 
     @cached_property

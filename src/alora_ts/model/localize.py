@@ -15,12 +15,14 @@ from alora_ts.model.fitted import FittedModel
 from alora_ts.network import window_contributions
 
 __all__ = [
+    "AFFECTED_FORM",
     "FORMS",
     "ORIGIN_FORM",
     "WINDOW_FORM",
     "localize_rows",
     "needs_windows",
     "origin_rows",
+    "row_blame",
     "row_surprises",
     "surprises_within",
 ]
@@ -34,20 +36,60 @@ WINDOW_FORM = "window"
 ORIGIN_FORM = "origin"
 """Where a fault began instead of what it reached: :mod:`alora_ts.diagnosis.origins`."""
 
-FORMS = (*LOCALIZATIONS, WINDOW_FORM, ORIGIN_FORM)
+AFFECTED_FORM = "affected"
+"""Who deviates in any way: from the network's expectation, the rows before, or the usual level."""
+
+FORMS = (AFFECTED_FORM, *LOCALIZATIONS, WINDOW_FORM, ORIGIN_FORM)
 
 _ROWS_AT_ONCE = 64
 
 
 def needs_windows(form: str) -> bool:
-    """Whether a form looks at windows, beside the errors.
+    """Whether a form looks at windows, beside what the rows remembered give it.
 
     Examples
     --------
-    >>> needs_windows("blend"), needs_windows(ORIGIN_FORM)
+    >>> needs_windows(AFFECTED_FORM), needs_windows(ORIGIN_FORM)
     (False, True)
     """
     return form in (WINDOW_FORM, ORIGIN_FORM)
+
+
+def row_blame(
+    model: FittedModel,
+    values: NDArray[np.float32],
+    residual: NDArray[np.floating],
+    surprise: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """What each variable gives the localization of its row to go by, (N, d).
+
+    Squared errors of the network. For "affected" the squares of two more deviations are added,
+    each in multiples of what is normal for it: of one-step surprises, and of the distance from the
+    usual level. A signal that is reached may show in one of the three alone: the network follows
+    what lasts, a step surprises once, and what moves within its range is not far from its level.
+
+    Parameters
+    ----------
+    model : FittedModel
+    values : ndarray of shape (N, d)
+        What the network saw.
+    residual : ndarray of shape (N, d)
+        The same less what it expected.
+    surprise : ndarray of shape (N, d) or None
+        One-step surprises in scaled units; None where no rules were learned.
+
+    Returns
+    -------
+    ndarray of shape (N, d)
+    """
+    rule = model.calibration.rule
+    blame = rule.blame(residual)
+    if model.options.localization == AFFECTED_FORM:
+        usual = model.judge.usual
+        blame += rule.blame(values - usual.centre, np.square(usual.scale))
+        if surprise is not None and model.mechanisms is not None:
+            blame += rule.blame(surprise, np.square(model.mechanisms.size))
+    return blame
 
 
 def localize_rows(
@@ -61,7 +103,7 @@ def localize_rows(
     ----------
     model : FittedModel
     remembered : ndarray of shape (N, d)
-        Each variable's error, averaged over the rows the model remembers.
+        :func:`row_blame`, averaged over the rows the model remembers.
     windows_of : callable
         Gives the windows (B, T, d) that score some rows; asked for where :func:`needs_windows`.
 
@@ -70,6 +112,8 @@ def localize_rows(
     ndarray of shape (N, d)
     """
     options = model.options
+    if options.localization == AFFECTED_FORM:
+        return remembered.copy()
     if options.localization == ORIGIN_FORM:
         return origin_rows(model, np.arange(len(remembered)), windows_of)
     if options.localization != WINDOW_FORM:

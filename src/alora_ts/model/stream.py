@@ -21,8 +21,8 @@ from alora_ts.errors import DataError
 from alora_ts.fast.rank import count_rank
 from alora_ts.fast.ring import Ring
 from alora_ts.model.fitted import FittedModel, limit
-from alora_ts.model.localize import localize_rows, needs_windows
-from alora_ts.model.surprise import row_surprise
+from alora_ts.model.localize import localize_rows, needs_windows, row_blame
+from alora_ts.model.surprise import last_surprises, row_surprise
 from alora_ts.scoring.drift import Level
 from alora_ts.scoring.following import Following
 from alora_ts.scoring.novelty import Recent
@@ -66,7 +66,7 @@ class StreamState:
     recent : ndarray of shape (s,)
         The last scores before smoothing.
     blames : ndarray of shape (m, d)
-        The last rows' errors, for localization.
+        What the last rows give the localization.
     level : Following or Level
         What is usual now.
     alarming : bool
@@ -301,11 +301,12 @@ class Stream:
         residual = (taken.scaled - expected)[None]
         error = rule.error(residual)
         early = taken.full < 1
-        surprise = row_surprise(model, window, warm_up=early)
-        now = rule.moment(error.sum(1), rank, surprise)[0]
+        surprise = last_surprises(model, window, warm_up=early)
+        now = rule.moment(error.sum(1), rank, row_surprise(model, surprise, warm_up=early))[0]
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, taken.full))
-        remembered = _remember(self._blames, rule.blame(residual)[0], taken.full)
+        blame = row_blame(model, taken.scaled[None], residual, surprise)[0]
+        remembered = _remember(self._blames, blame, taken.full)
         # The window moves on before anybody asks.
         kept = window.copy() if needs_windows(model.options.localization) else None
         drift = self._level.step(raw, early, novelty)

@@ -1,4 +1,4 @@
-"""The second witness of a joint score: how much rows surprise those before them."""
+"""How much rows surprise those before them: witness of a joint score, and of what is affected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.model.fitted import FittedModel
 
-__all__ = ["row_surprise", "surprise_at", "surprise_of"]
+__all__ = ["last_surprises", "row_surprise", "surprise_at", "surprise_of", "surprises"]
 
 _ROWS_AT_ONCE = 4096
 
@@ -53,14 +53,40 @@ def surprise_of(
     return total
 
 
-def row_surprise(
+def surprises(
+    model: FittedModel, values: NDArray[np.float32], warm_up: NDArray[np.bool_]
+) -> NDArray[np.float64] | None:
+    """Surprise of each variable at each prepared row, (N, d), in scaled units.
+
+    0 for a warm-up row; None where no rules were learned.
+    """
+    if model.mechanisms is None:
+        return None
+    found = np.zeros(values.shape)
+    rows = np.flatnonzero(~warm_up)
+    found[rows] = surprise_at(model.mechanisms, values, rows)
+    return found
+
+
+def last_surprises(
     model: FittedModel, window: NDArray[np.float32], *, warm_up: bool
 ) -> NDArray[np.float64] | None:
-    """:func:`surprise_of` the last row of one window, (1,)."""
+    """:func:`surprises` of the last row of one window, (1, d)."""
+    if model.mechanisms is None:
+        return None
+    if warm_up:
+        return np.zeros((1, window.shape[1]))
+    return surprise_at(model.mechanisms, window, np.array([len(window) - 1]))
+
+
+def row_surprise(
+    model: FittedModel, each: NDArray[np.float64] | None, *, warm_up: bool
+) -> NDArray[np.float64] | None:
+    """:func:`surprise_of` one row, (1,), from the surprise of each variable (1, d)."""
     rule = model.calibration.rule
     if rule.scoring != "joint":
         return None
     if warm_up:
         return np.array([rule.weight.sum()])
-    assert model.mechanisms is not None
-    return rule.surprise(surprise_at(model.mechanisms, window, np.array([len(window) - 1])))
+    assert each is not None
+    return rule.surprise(each)

@@ -67,11 +67,11 @@ def _facts(diagnosis: Diagnosis, story: Story) -> str:
 
 def _spread(diagnosis: Diagnosis, story: Story, clock: Clock) -> str:
     structure, incident = diagnosis.structure, story.incident
-    ways = structure.ways(incident, diagnosis.variables)
+    ways = structure.ways(incident.spread, diagnosis.variables)
     if not ways:
         return ""
     rows = {one.variable: one.row for one in story.reached}
-    reached = structure.first_reached(incident, diagnosis.variables)
+    reached = structure.first_reached(incident.spread, diagnosis.variables)
     start = min(rows.values(), default=incident.start)
     moments = {
         name: "first" if rows[by] == start else f"{clock.between(start, rows[by])} later"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -67,23 +66,27 @@ class ScoreRule:
             squared *= self.weight
         return squared
 
-    def blame(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
+    def blame(
+        self, residual: NDArray[np.floating], scale: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """What each variable (N, d) gives a localization to go by.
 
         As :meth:`error`, but with a floor under the scales when refined. That a variable which
         hardly ever moves has moved says *when* very well; *which* are affected is better shown by
         sizes, and without the floor the quiet ones would always come first.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (N, d)
+        scale : ndarray of shape (d,), optional
+            Mean squares of such residuals on normal rows; the network's by default.
         """
         if not self.relative:
             return self.error(residual)
+        normal = self.scale if scale is None else scale
         squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
-        squared /= self._blame_scale
+        squared /= normal + _BLAME_FLOOR * normal.mean()
         return np.minimum(squared, self.cap, out=squared) * self.weight
-
-    @cached_property
-    def _blame_scale(self) -> NDArray[np.float64]:
-        floored: NDArray[np.float64] = self.scale + _BLAME_FLOOR * self.scale.mean()
-        return floored
 
     def surprise(self, residual: NDArray[np.floating]) -> NDArray[np.float64]:
         """How much rows surprise those before them, (N,), from the surprise of each variable."""

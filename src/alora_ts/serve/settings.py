@@ -18,6 +18,7 @@ from pydantic import (
 
 from alora_ts.serve.connect import ConnectSettings
 from alora_ts.serve.http.below import check_root_path
+from alora_ts.serve.incidents.structure import StructureSettings
 from alora_ts.serve.notify import NotifySettings
 from alora_ts.serve.operate.logs import LogFormat
 from alora_ts.serve.operate.retention import KeepSettings
@@ -90,6 +91,8 @@ class Settings(BaseModel):
         How many of the newest rows they look at.
     runbooks
         Where people read what to do, by source; ``*`` for every other one.
+    structure
+        What is known of who acts on whom, by source; ``*`` for every other one.
     keep
         How many days things are kept.
     connect, notify
@@ -128,6 +131,7 @@ class Settings(BaseModel):
     recalibrate_rows: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
     drift_rows: Annotated[int, Field(ge=200, le=100_000)] = 5_000
     runbooks: dict[str, HttpUrl] = Field(default_factory=dict)
+    structure: dict[str, StructureSettings] = Field(default_factory=dict)
     keep: KeepSettings = KeepSettings()
     connect: ConnectSettings = ConnectSettings()
     notify: NotifySettings = NotifySettings()

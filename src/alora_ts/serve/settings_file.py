@@ -18,7 +18,7 @@ __all__ = ["PREFIX", "SettingsError", "read_settings"]
 
 PREFIX = "ALORA_TS_SERVE_"
 _LISTS = ("hosts", "proxies", "collect")
-_SECTIONS = ("runbooks", "keep", "connect", "notify")
+_SECTIONS = ("runbooks", "structure", "keep", "connect", "notify")
 
 
 class SettingsError(AloraError):
@@ -79,7 +79,7 @@ def read_settings(
     elsewhere = {*spoken, *given}
     changes: dict[str, Any] = {
         name: _placed(getattr(settings, name), base)
-        for name in ("folder", "tls_cert", "tls_key", "connect", "notify")
+        for name in ("folder", "tls_cert", "tls_key", "structure", "connect", "notify")
         if name in content and name not in elsewhere
     }
     changes["models"] = {
@@ -97,6 +97,8 @@ def _placed(value: Any, base: Path) -> Any:
         return base / value.expanduser()
     if isinstance(value, tuple):
         return tuple(_placed(each, base) for each in value)
+    if isinstance(value, dict):
+        return {name: _placed(each, base) for name, each in value.items()}
     if isinstance(value, BaseModel):
         return value.model_copy(update={name: _placed(each, base) for name, each in value})
     return value

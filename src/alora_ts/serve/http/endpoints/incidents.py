@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, create_model
 
 from alora_ts.diagnosis.fields import facts
+from alora_ts.errors import DataError
 from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.http.endpoints.common import (
     PROBLEMS,
@@ -25,7 +26,9 @@ from alora_ts.serve.incidents.implied import implied_lines
 from alora_ts.serve.incidents.mutes import show_mute
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
+from alora_ts.serve.incidents.structure import known_graph
 from alora_ts.serve.incidents.work import work_on
+from alora_ts.serve.service import Service
 from alora_ts.serve.store.incidents import list_incidents
 from alora_ts.serve.store.mutes import holding_mute, mute_of
 from alora_ts.serve.times import to_micros
@@ -179,8 +182,10 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         holding = holding_mute(connection, incident)
         muted = holding or mute_of(connection, shown)
     graph: dict[str, Any] = {"nodes": [], "edges": []}
+    known: dict[str, Any] | None = None
     if record["model_id"] is not None:
         fitted = service.models.get(record["model_id"]).model_
+        known = _known(service, shown, fitted.preparation.variables)
         graph = incident_graph(
             shown["culprits"],
             fitted.preparation.variables,
@@ -194,10 +199,25 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         **shown,
         "facts": told,
         "graph": graph,
+        "known": known,
         "standing": standing,
         "runbook": None if runbook is None else str(runbook),
         "muted": None if muted is None else {**show_mute(muted), "held": holding is not None},
     }
+
+
+def _known(
+    service: Service, shown: dict[str, Any], variables: tuple[str, ...]
+) -> dict[str, Any] | None:
+    """How it spread along known influences; what is wrong with them, in words."""
+    named = service.settings.structure
+    structure = named.get(shown["source"], named.get("*"))
+    if structure is None:
+        return None
+    try:
+        return {**known_graph(shown, variables, structure), "problem": None}
+    except DataError as error:
+        return {"nodes": [], "edges": [], "problem": str(error)}
 
 
 @router.post("/incidents/{incident}/work", response_model=IncidentAnswer, summary="Work on it")

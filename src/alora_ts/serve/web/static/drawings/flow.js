@@ -1,6 +1,7 @@
 // How an incident spread: where it began on the left, whom it reached on the right.
 import { s } from "../dom.js";
 import { number, percent } from "../numbers.js";
+import { parse, span } from "../times.js";
 import { arrowHead } from "./arrow.js";
 import { cut } from "./matrix.js";
 
@@ -19,13 +20,21 @@ export function strongest({ nodes, edges }) {
 
 /** Origins on the left; on the right each signal below the one that reached it. */
 function sides({ nodes }, ties) {
-  const sorted = [...nodes].sort((a, b) => (b.share ?? 0) - (a.share ?? 0)), right = [], reached = new Set(ties.map(({ to }) => to));
+  // In the order of time where that is known, else the largest share first.
+  const sorted = nodes.some(({ time }) => time) ? nodes : [...nodes].sort((a, b) => (b.share ?? 0) - (a.share ?? 0)), right = [], reached = new Set(ties.map(({ to }) => to));
   const follow = (name) => sorted.filter(({ variable }) => ties.some(({ from, to }) => from === name && to === variable))
     .forEach((node) => { right.push(node); follow(node.variable); });
   const left = sorted.filter(({ role }) => role === "origin");
   left.forEach(({ variable }) => follow(variable));
   for (const node of sorted.filter(({ role, variable }) => role !== "origin" && !reached.has(variable))) { right.push(node); follow(node.variable); }
   return [left, right];
+}
+
+/** "first", or how long after the first a signal was reached; nothing where that is not known. */
+function moment(time, nodes) {
+  if (!time) return "";
+  const later = parse(time) - Math.min(...nodes.map((node) => parse(node.time)));
+  return later > 0 ? ` · ${span(later)} later` : " · first";
 }
 
 export function flow(graph) {
@@ -42,14 +51,14 @@ export function flow(graph) {
       class: weight < 0 ? "tie minus" : "tie", "marker-end": "url(#flow-tip)",
       "stroke-width": (1 + 3 * (Math.abs(weight) / full)).toFixed(1), d: way(place.get(from), place.get(to)),
     }, s("title", {}, `${from} → ${to}: ${number(weight)}`)));
-  const boxes = graph.nodes.filter(({ variable }) => place.has(variable)).map(({ variable, role, share }) => {
+  const boxes = graph.nodes.filter(({ variable }) => place.has(variable)).map(({ variable, role, share, time }) => {
     const { x, y } = place.get(variable);
     return s("g", { class: role === "origin" ? "box guilty" : "box" },
       s("title", {}, variable),
       s("rect", { x, y, width: BOX, height: TALL, rx: 8 }),
       s("text", { class: "name", x: x + 12, y: y + 17, "font-size": 13 }, cut(variable, 17)),
       s("text", { x: x + 12, y: y + 33, "font-size": 11.5 },
-        `${role === "origin" ? "origin" : "affected"}${Number.isFinite(share) ? ` · ${percent(share)}` : ""}`));
+        `${time ? "" : role === "origin" ? "origin" : "affected"}${Number.isFinite(share) ? ` · ${percent(share)}` : ""}${moment(time, graph.nodes)}`.replace(/^ · /, "")));
   });
   const beside = [0, 1].map((at) => ties.some(({ from, to }) => place.get(from)?.column === at && place.get(to)?.column === at) ? ASIDE : 0);
   const said = graph.nodes.map(({ variable, role }) => `${variable} (${role})`).join(", ");

@@ -52,6 +52,7 @@ function page(found, signal) {
       h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "measured"), h("li", {}, h("i", { class: "dash calm" }), "expected"))),
     culpritCharts(found, signal)),
   silent ? null : card("How it spread", "From where it began to the signals it reached, each by its strongest tie; thicker lines carry more.", spread(found.graph)),
+  found.known ? card("Along what you know", "Who acts on whom by the influences you named, in the order in which the incident reached them; of several that act on one, the earliest.", ways(found.known)) : null,
   ].filter(Boolean);
 }
 
@@ -90,6 +91,13 @@ function spread(graph) {
   if (!graph.edges.length) return empty("No tie between the culprits is strong enough to draw.");
   return [flow(graph), h("ul", { class: "key" }, h("li", {}, h("i", { class: "blue" }), "moves along"),
     h("li", {}, h("i", { class: "hot-ink" }), "moves against"))];
+}
+
+/** The spread along the influences that the settings name. */
+function ways({ nodes, edges, problem }) {
+  if (problem) return h("p", {}, `The named influences cannot be used. ${problem}`);
+  if (!edges.length) return empty("None of the influences you named lies between the signals it reached.");
+  return flow({ nodes, edges: edges.map((edge) => ({ ...edge, weight: 1 })) });
 }
 
 /** Who looks after it, what they wrote, and where it says what to do. */
