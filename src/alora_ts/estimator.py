@@ -71,7 +71,7 @@ class ALoRa(Parameters):
         day with alarms (:mod:`alora_ts.scoring.following`); 0 takes nothing off.
     localization : str
         "affected" ranks by who deviates, from the network's expectation, from what the rows before
-        foretell, or from the usual level. Or a form of :func:`alora_ts.diagnosis.localize`,
+        predict, or from the usual level. Or a form of :func:`alora_ts.diagnosis.localize`,
         "window" for the one built on the attention of the moment (slower), or "origin" to rank by
         where a fault began instead of by what it reached (:mod:`alora_ts.diagnosis.origins`).
     localization_top : int

@@ -182,7 +182,7 @@ def row_surprises(
 
 
 def surprises_within(model: FittedModel, window: NDArray[np.float32]) -> NDArray[np.float64]:
-    """One-step surprises of a window's rows, (T, d); NaN for those that nothing foretells."""
+    """One-step surprises of a window's rows, (T, d); NaN for those that nothing predicts."""
     mechanisms = model.mechanisms
     found = np.full(window.shape, np.nan)
     if mechanisms is not None:
