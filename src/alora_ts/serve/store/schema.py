@@ -199,6 +199,7 @@ outbox = Table(
     Column("state", Text, nullable=False),
     Column("error", Text, nullable=True),
     Index("outbox_due", "state", "next_try_us"),
+    Index("outbox_by_incident", "incident_id"),
 )
 
 mutes = Table(
