@@ -96,7 +96,7 @@ class Service:
         self.bus = Bus(self.hooks.relay)
         self.metrics = Metrics()
         self.metrics.registry.register(ServiceCollector(self))
-        self.models = LoadedModels(self.store)
+        self.models = LoadedModels(self.store, most=lambda: self.settings.sources_in_memory)
         self.sources = Sources()
         self._scorers: OrderedDict[str, Scorer] = OrderedDict()
         self._room = threading.Lock()
