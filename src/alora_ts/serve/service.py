@@ -177,6 +177,7 @@ class Service:
         """Run what belongs to the service's life: connectors, notifications, housekeeping."""
         self.bus.attach(asyncio.get_running_loop())
         self.tasks.start()
+        self.hooks.start()
         await asyncio.to_thread(self.share.start)
         live = asyncio.create_task(self._tell_readings())
         try:
@@ -258,6 +259,7 @@ class Service:
         self.bus.attach(None)
         self.fits.close()
         self.crew.close()
+        self.hooks.close()
         self.share.close()
         self.store.close()
 
@@ -274,7 +276,7 @@ class Service:
     def _arrived(self, source: Source) -> None:
         self.wake(source)
         if not self.share.holds("source", source.name):
-            self.hooks.tell("rows", source=source.name)
+            self.hooks.tell_of("rows", source.name)
 
     def _step(self, source: Source) -> bool:
         lease = self.share.lease("source", source.name)
@@ -330,7 +332,7 @@ class Service:
                     self.metrics.opened(name, "anomaly")
                 said = "judged" if what == "updated" and change.flipped else what
                 self.bus.publish(News("incident", name, {"change": said, **shown}))
-        self.hooks.tell("reading", source=name)
+        self.hooks.tell_of("reading", name)
         if self.bus.listeners:
             columns = [source.variables.index(variable) for variable in reading.variables]
             last = show_reading(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.store.engines import make_shared_engine
@@ -31,23 +31,13 @@ from alora_ts.serve.store.leases import (
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.workers.shares import fair_share
+from alora_ts.serve.workers.telling import CHANNEL, announce
 
-__all__ = ["Alone", "Hooks", "Member", "Share", "announce"]
+__all__ = ["Alone", "Hooks", "Member", "Share"]
 
 _log = logging.getLogger("alora_ts.serve")
 _BEAT = 3.0
-_CHANNEL = "alora_ts"
-_LONGEST = 7900  # bytes that PostgreSQL carries, with room to spare
 _PAUSE = 1.0
-
-
-def announce(connection: Connection, message: Mapping[str, Any]) -> None:
-    """Tell every process that shares the store, once the transaction is committed."""
-    if connection.dialect.name == "postgresql":
-        payload = json.dumps(message, separators=(",", ":"))
-        if len(payload.encode()) <= _LONGEST:
-            notify = text("SELECT pg_notify(:channel, :payload)")
-            connection.execute(notify, {"channel": _CHANNEL, "payload": payload})
 
 
 class Share(Protocol):
@@ -185,7 +175,7 @@ class Member:
         raw: Any = connection.connection.driver_connection
         raw.autocommit = True
         try:
-            raw.execute(f"LISTEN {_CHANNEL}")
+            raw.execute(f"LISTEN {CHANNEL}")
             while not self._stop.is_set():
                 # First of all, and after every new connection: news may have been missed.
                 self._beat()
