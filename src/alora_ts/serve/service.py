@@ -200,9 +200,10 @@ class Service:
         fixed = [name for name in _FIXED if getattr(settings, name) != getattr(old, name)]
         if fixed:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
-        for name, path in settings.models.items():
-            await asyncio.to_thread(self.registry.import_file, name, path)
-        await asyncio.to_thread(self.registry.collect_once, settings.collect)
+        if self.web:
+            for name, path in settings.models.items():
+                await asyncio.to_thread(self.registry.import_file, name, path)
+            await asyncio.to_thread(self.registry.collect_once, settings.collect)
         self.settings = settings
         shared = ("connect", "notify", "recalibrate_every")
         if any(getattr(settings, name) != getattr(old, name) for name in shared):
@@ -215,9 +216,6 @@ class Service:
             await self.tasks.stop()
             self.tasks = fresh
             fresh.start()
-        for source in self.sources.all():
-            if not source.collecting:
-                await asyncio.to_thread(self.registry.refresh_threshold, source)
         self.settings_error = None
 
     def stop_streams(self) -> None:

@@ -69,6 +69,7 @@ class ServiceHooks:
             "rows": service.metrics.counters["rows"],
             "readings": service.metrics.counters["readings"],
             "troubles": dict(service.crew.troubles),
+            "settings_error": service.settings_error,
             "connectors": [
                 asdict(one.status())
                 for one in service.tasks.connectors

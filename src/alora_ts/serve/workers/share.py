@@ -218,15 +218,16 @@ class Member:
         """Take what is missing to a fair share; give what is to be let go of."""
         offer(connection, kind, names)
         workers = [one.id for one in living(connection) if one.scores]
-        total, counts = count_held(connection, kind)
+        total, counts = count_held(connection, kind, names)
         share = fair_share(str(self.id), workers, total, counts)
         mine = counts.get(self.id, 0)
         if mine < share:
             claim(connection, str(self.id), kind, alive=workers, names=names, most=share - mine)
-        if mine <= share:
-            return []
         held = [one for one in held_by(connection, str(self.id)).values() if one.kind == kind]
-        return sorted(held, key=lambda one: one.name)[: mine - share]
+        # What the settings no longer have.
+        over = [one for one in held if names is not None and one.name not in names]
+        kept = sorted((one for one in held if one not in over), key=lambda one: one.name)
+        return [*over, *kept[: max(0, mine - share)]]
 
     def _take_over(self, held: dict[tuple[str, str], Lease]) -> None:
         before, self._held = self._held, held
