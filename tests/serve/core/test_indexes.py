@@ -25,6 +25,7 @@ from alora_ts.serve.store.rows import (
     raw_scores_before,
     read_readings,
     recent_scores,
+    recent_scores_of_all,
     rows_before,
     rows_from,
 )
@@ -91,6 +92,7 @@ def of_a_row(connection: Connection) -> None:
     rows_before(connection, 7, 10, end=NOW, limit=100)
     count_waiting(connection, 7, since=NOW - 5 * SECOND)
     recent_scores(connection, 7, limit=100)
+    recent_scores_of_all(connection, [7, 8], limit=10)
     raw_scores_before(connection, 7, end=NOW, arrived=0, limit=50)
     read_readings(connection, 7, start=NOW - 50 * SECOND, end=NOW)
     read_summaries(connection, 7, level=0, start=START, end=NOW)
@@ -164,3 +166,16 @@ def test_what_is_due_is_found_among_what_was_sent(store: Store) -> None:
     due = asyncio.run(StoredOutbox(store).due(NOW / 1e6, 100, channel="hook", known=["hook"]))
     assert len(due) == 10
     check(plans_of(store._writing, said))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 1000])
+def test_the_scores_of_all_are_those_of_each(store: Store, limit: int) -> None:
+    some = [1, 2, 77, SOURCES, SOURCES + 1]
+    with store._writing.begin() as connection:
+        connection.execute(text("DELETE FROM readings WHERE source_id = 77"))
+        connection.execute(text("UPDATE readings SET score = source_id + time_us % 1000007"))
+        found = recent_scores_of_all(connection, some, limit=limit)
+        for source in some:
+            slow = recent_scores(connection, source, limit=limit)
+            assert [tuple(row)[:3] for row in found.get(source, [])] == [tuple(r) for r in slow]
+    assert set(found) == {1, 2, SOURCES}

@@ -84,7 +84,7 @@ class ServiceHooks:
 
     def follow(self) -> None:
         """See what others stored and changed; score what waits."""
-        self._service.registry.load()
+        self._service.registry.follow()
         for source in self._service.sources.all():
             if source.unscored:
                 self._service.wake(source)
@@ -98,8 +98,10 @@ class ServiceHooks:
             service.tasks.follow_from_outside()
         for lease in gained:
             if lease.kind == "source":
+                # What has nothing to score needs no model until its next row.
                 with contextlib.suppress(NotFoundError):
-                    service.wake(service.sources.get(lease.name))
+                    if (source := service.sources.get(lease.name)).unscored:
+                        service.wake(source)
 
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take in what another process announced."""

@@ -223,6 +223,8 @@ class Member:
         mine = counts.get(self.id, 0)
         if mine < share:
             claim(connection, str(self.id), kind, alive=workers, names=names, most=share - mine)
+        if names is None and mine <= share:
+            return []
         held = [one for one in held_by(connection, str(self.id)).values() if one.kind == kind]
         # What the settings no longer have.
         over = [one for one in held if names is not None and one.name not in names]
