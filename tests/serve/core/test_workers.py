@@ -172,8 +172,12 @@ def test_sources_move_and_everything_happens_once(
     assert processes.until(lambda: processes.held() == {who(first): 6}) < 30
 
     # A third comes, the first is stopped in order: that takes a moment only.
+    hands = "SELECT sum(epoch) FROM leases WHERE kind = 'source'"
+    changed = processes.ask(hands)[0][0]
     third = processes.start("worker")
     processes.until(lambda: processes.held() == {who(first): 3, who(third): 3})
+    # Half of six had to move, and no more did.
+    assert processes.ask(hands)[0][0] == changed + 3
     first.terminate()
     first.wait()
     assert processes.until(lambda: processes.held() == {who(third): 6}) < 6
