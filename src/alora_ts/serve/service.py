@@ -92,7 +92,9 @@ class Service:
         self.tokens = TokenBook(self.store)
         self.hooks = ServiceHooks(self)
         shared = self.store.kind == "postgresql"
-        self.share: Share = Member(self.store, self.hooks, scores=scores) if shared else Alone()
+        self.share: Share = (
+            Member(self.store, self.hooks, scores=scores, pages=web) if shared else Alone()
+        )
         self.bus = Bus(self.hooks.relay)
         self.metrics = Metrics()
         self.metrics.registry.register(ServiceCollector(self))

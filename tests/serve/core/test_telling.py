@@ -20,6 +20,7 @@ def test_what_comes_together_is_told_together_and_nothing_is_left_out(server: Se
         listener.execute(f"LISTEN {CHANNEL}")
         told.start()
         for name in names:
+            told.add("reading", name)  # heard by pages only
             told.add("rows", name)
         messages: list[dict[str, Any]] = []
         while {name for one in messages for name in one["sources"]} < names:

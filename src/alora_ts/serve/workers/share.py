@@ -31,7 +31,7 @@ from alora_ts.serve.store.leases import (
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.workers.shares import fair_share
-from alora_ts.serve.workers.telling import CHANNEL, announce
+from alora_ts.serve.workers.telling import CHANNEL, OF_PAGES, announce
 
 __all__ = ["Alone", "Hooks", "Member", "Share"]
 
@@ -118,11 +118,14 @@ class Member:
     hooks : Hooks
     scores : bool
         Whether it takes leases at all.
+    pages : bool
+        Whether it shows pages, which hear of every reading.
     """
 
-    def __init__(self, store: Store, hooks: Hooks, *, scores: bool) -> None:
+    def __init__(self, store: Store, hooks: Hooks, *, scores: bool, pages: bool) -> None:
         self._hooks = hooks
         self._scores = scores
+        self._channels = (CHANNEL, OF_PAGES) if pages else (CHANNEL,)
         self._engine = make_shared_engine(store.url, connections=2)
         self._held: dict[tuple[str, str], Lease] = {}
         self._stop = threading.Event()
@@ -175,7 +178,8 @@ class Member:
         raw: Any = connection.connection.driver_connection
         raw.autocommit = True
         try:
-            raw.execute(f"LISTEN {CHANNEL}")
+            for channel in self._channels:
+                raw.execute(f"LISTEN {channel}")
             while not self._stop.is_set():
                 # First of all, and after every new connection: news may have been missed.
                 self._beat()

@@ -14,20 +14,23 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.store.store import Store
 
-__all__ = ["CHANNEL", "Telling", "announce"]
+__all__ = ["CHANNEL", "OF_PAGES", "Telling", "announce"]
 
 CHANNEL = "alora_ts"
+OF_PAGES = "alora_ts_pages"
+"""What only processes with pages listen to: every row has a reading, and scorers need none."""
+
 _LONGEST = 7900  # bytes that PostgreSQL carries, with room to spare
 _GATHER = 0.05
 
 
-def announce(connection: Connection, message: Mapping[str, Any]) -> None:
+def announce(connection: Connection, message: Mapping[str, Any], *, channel: str = CHANNEL) -> None:
     """Tell every process that shares the store, once the transaction is committed."""
     if connection.dialect.name == "postgresql":
         payload = json.dumps(message, separators=(",", ":"))
         if len(payload.encode()) <= _LONGEST:
             notify = text("SELECT pg_notify(:channel, :payload)")
-            connection.execute(notify, {"channel": CHANNEL, "payload": payload})
+            connection.execute(notify, {"channel": channel, "payload": payload})
 
 
 class Telling:
@@ -84,7 +87,7 @@ class Telling:
         for kind, names in gathered.items():
             for part in _parts(sorted(names)):
                 message = {"kind": kind, "from": self._sender(), "sources": part}
-                announce(connection, message)
+                announce(connection, message, channel=OF_PAGES if kind == "reading" else CHANNEL)
 
 
 def _parts(names: Sequence[str]) -> Iterator[list[str]]:
