@@ -25,7 +25,7 @@ from benchmarks.serve_process import ServiceProcess, make_model
 from alora_ts import Architecture
 from alora_ts.files import write_atomically
 
-_FLAGS = (
+FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
@@ -94,7 +94,7 @@ def measure(url: str, steps: list[tuple[str, Any]]) -> tuple[np.ndarray, dict[st
 
     with sync_playwright() as playwright:
         program = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=program, args=_FLAGS.split())
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS.split())
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.add_init_script(_WATCH)
         begin = time.perf_counter()

@@ -12,9 +12,13 @@ soak
 pause
     A worker is stopped (SIGSTOP) for a minute at work and continued, three times.
 speed
-    Rows a second with 1, 2 and 3 workers, and what each part takes of the processor.
+    Rows a second with 1, 2 and 3 workers, and what each part takes of the processor. With
+    ``--sources 300 --rows 18000 --batch 1 --pause 1`` rows come as machines send them, one a
+    second each.
 many
-    5,000 sources: start-up, memory, overview.
+    5,000 sources: start-up, memory, overview, and what they cost while no row comes.
+models
+    Sources with a model each: memory of a worker with different limits on it.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Any
 
 from benchmarks.serve_machine import describe_machine
 from benchmarks.serve_workers_many import many
+from benchmarks.serve_workers_models import models
 from benchmarks.serve_workers_pause import pause
 from benchmarks.serve_workers_soak import soak
 from benchmarks.serve_workers_speed import speed
@@ -38,6 +43,7 @@ WORK: dict[str, tuple[str, Callable[[argparse.Namespace], Answer]]] = {
     "pause": ("Paused for a minute", pause),
     "speed": ("Rows a second", speed),
     "many": ("Many sources", many),
+    "models": ("Models in memory", models),
 }
 
 
@@ -80,20 +86,24 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     if args.sources is None:
-        args.sources = 5000 if args.what == "many" else 60
+        args.sources = {"many": 5000, "models": 100}.get(args.what, 60)
     title, work = WORK[args.what]
     table = as_table(work(args))
     print(table)
     if args.out is not None:
+        paced = f" --pause {args.pause:g}" if args.pause else ""
         words = {
             "soak": f"--rows {args.rows} --sources {args.sources} --kills {args.kills}",
-            "speed": f"--rows {args.rows} --sources {args.sources} --batch {args.batch}",
+            "speed": f"--rows {args.rows} --sources {args.sources} --batch {args.batch}{paced}",
             "many": f"--sources {args.sources}",
+            "models": f"--sources {args.sources}",
         }
         command = f"python -m benchmarks.serve_workers {args.what} {words.get(args.what, '')}"
         body = f"`{command.strip()}`\n\n{describe_machine()}\n\n{table}"
-        many_rows = f", {args.batch} rows a request" if args.what == "speed" else ""
-        put_section(args.out, title + many_rows, body)
+        if args.what == "speed":
+            title += f", {args.batch} {'row' if args.batch == 1 else 'rows'} a request"
+            title += f", {args.pause:g} s between requests" if args.pause else ""
+        put_section(args.out, title, body)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ from benchmarks.serve_process import make_model, make_rows
 from benchmarks.serve_producers import HttpProducer
 from benchmarks.serve_workers_site import START, Site, of_models, site
 
-__all__ = ["speed"]
+__all__ = ["busy", "speed"]
+
+_WATCHED = 15.0
 
 
 def speed(args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -39,6 +41,7 @@ def _measure(args: argparse.Namespace, count: int) -> dict[str, Any]:
         place.add(count)
         place.until(lambda: place.held() == len(names) and place.spread() == count, 180)
         time.sleep(5)
+        idle = _idle(place, server)
         size = "SELECT pg_current_wal_lsn() - '0/0', pg_database_size(current_database())"
         wal, disk = place.ask(size)[0]
         url = place.url
@@ -48,10 +51,11 @@ def _measure(args: argparse.Namespace, count: int) -> dict[str, Any]:
                 times,
                 make_rows(each, args.variables, seed=at),
                 batch=args.batch,
+                pause=args.pause,
             )
             for at, name in enumerate(names)
         ]
-        busy, wire = _busy(place, server), psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+        before, wire = busy(place, server), psutil.net_io_counters(pernic=True)["lo"].bytes_sent
         began = time.monotonic()
         for sender in senders:
             sender.start()
@@ -60,7 +64,10 @@ def _measure(args: argparse.Namespace, count: int) -> dict[str, Any]:
         stored = time.monotonic() - began
         place.until(lambda: place.all_scored(rows), 900)
         seconds = time.monotonic() - began
-        used = {name: spent - busy[name] for name, spent in _busy(place, server).items()}
+        used = {
+            name: max(0.0, spent - before[name] - idle[name] * (time.monotonic() - began))
+            for name, spent in busy(place, server).items()
+        }
         wire = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - wire
         wal_after, disk_after = place.ask(size)[0]
         memory = [psutil.Process(one.pid).memory_info().rss >> 20 for one in place.workers]
@@ -72,7 +79,11 @@ def _measure(args: argparse.Namespace, count: int) -> dict[str, Any]:
         **{f"processor a row, {name}": f"{s / rows * 1e6:.0f} us" for name, s in used.items()},
         "processor a row, all": f"{total / rows * 1e6:.0f} us",
         "rows a second if two cores did nothing else": round(2 * rows / total),
-        "cores busy with it": round(total / seconds, 2),
+        **{
+            f"core taken while no row comes, {name}": f"{idle[name]:.1%}"
+            for name in ("web part", "workers", "PostgreSQL")
+        },
+        "cores busy with rows": round(total / seconds, 2),
         "log of PostgreSQL a row": f"{float(wal_after - wal) / rows:.0f} B",
         "disk a row": f"{(disk_after - disk) / rows:.0f} B",
         "loopback traffic a row, all parts": f"{wire / rows:.0f} B",
@@ -80,7 +91,15 @@ def _measure(args: argparse.Namespace, count: int) -> dict[str, Any]:
     }
 
 
-def _busy(place: Site, server: Server) -> dict[str, float]:
+def _idle(place: Site, server: Server) -> dict[str, float]:
+    """The part of a core that each takes while no row comes."""
+    before, began = busy(place, server), time.monotonic()
+    time.sleep(_WATCHED)
+    passed = time.monotonic() - began
+    return {name: (spent - before[name]) / passed for name, spent in busy(place, server).items()}
+
+
+def busy(place: Site, server: Server) -> dict[str, float]:
     """Seconds of processor that each part has used so far."""
     postmaster = int((server.folder / "db" / "postmaster.pid").read_text().split()[0])
     parent = psutil.Process(postmaster)

@@ -38,6 +38,12 @@ def worker(
     from alora_ts.serve.settings_file import read_settings
     from alora_ts.serve.workers.process import prepare_process, run_worker
 
-    settings = read_settings(config, flags=given_settings(store=store, folder=folder))
+    flags = given_settings(store=store, folder=folder)
+    settings = read_settings(config, flags=flags)
     prepare_process(log_format=settings.log_format)
-    run_worker(settings, metrics_port=metrics_port)
+    run_worker(
+        settings,
+        read=lambda: read_settings(config, flags=flags),
+        file=config,
+        metrics_port=metrics_port,
+    )

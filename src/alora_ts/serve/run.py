@@ -17,6 +17,7 @@ from alora_ts.errors import AloraError
 from alora_ts.serve.check import check_certificate
 from alora_ts.serve.http.app import create_app
 from alora_ts.serve.http.connection import make_protocol, most_connections
+from alora_ts.serve.operate.settings_watch import stamp_of, watch_settings
 from alora_ts.serve.rows.interface import Connector
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
@@ -24,7 +25,6 @@ from alora_ts.serve.workers.process import Workers, refuse_sqlite
 
 __all__ = ["refuse_open_door", "run_service"]
 
-_LOOK = 2.0
 _log = logging.getLogger("alora_ts.serve")
 
 
@@ -71,20 +71,31 @@ def run_service(
         service.close()
         raise
     app = create_app(service)
+    workers: Workers | None = None
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     inner = app.router.lifespan_context
 
     @asynccontextmanager
     async def life(application: FastAPI) -> AsyncIterator[None]:
         async with inner(application):
-            watch = asyncio.create_task(_watch(service, config, read, file)) if read else None
+            if read is None:
+                yield
+                return
+            watch = asyncio.create_task(
+                watch_settings(
+                    service, read, file, looked=_renewing(settings, config), taken=follow
+                )
+            )
             try:
                 yield
             finally:
-                if watch is not None:
-                    watch.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await watch
+                watch.cancel()
+                with suppress(asyncio.CancelledError):
+                    await watch
+
+    def follow(taken: Settings) -> None:
+        if workers is not None:
+            workers.follow(taken)
 
     app.router.lifespan_context = life
     config = uvicorn.Config(
@@ -106,7 +117,8 @@ def run_service(
     # The server raises the signal again once it has ended in order; being asked to stop is no
     # failure, so that second one means nothing.
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
-    workers = Workers(settings, settings.workers) if settings.workers > 1 else None
+    if settings.workers > 1:
+        workers = Workers(settings, settings.workers)
     try:
         server.run()
     finally:
@@ -145,27 +157,16 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
 
-async def _watch(
-    service: Service, config: uvicorn.Config, read: Callable[[], Settings], file: Path | None
-) -> None:
-    """Apply new settings and a renewed certificate; keep the old ones where these are invalid."""
-    asked = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
-    stamp, certified = _stamp(file), _stamp(service.settings.tls_cert)
-    while True:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asked.wait(), _LOOK)
-        if certified != (certified := _stamp(service.settings.tls_cert)) or asked.is_set():
-            _renew(service.settings, config)
-        if not asked.is_set() and _stamp(file) == stamp:
-            continue
-        asked.clear()
-        stamp = _stamp(file)
-        try:
-            await service.reload(read())
-        except AloraError as error:
-            service.settings_error = str(error)
-            _log.error("kept the previous settings: %s", error)
+def _renewing(settings: Settings, config: uvicorn.Config) -> Callable[[bool], None]:
+    """What looks for a renewed certificate, and always does when it is asked to."""
+    certified = stamp_of(settings.tls_cert)
+
+    def look(asked: bool) -> None:
+        nonlocal certified
+        if certified != (certified := stamp_of(settings.tls_cert)) or asked:
+            _renew(settings, config)
+
+    return look
 
 
 def _renew(settings: Settings, config: uvicorn.Config) -> None:
@@ -179,11 +180,3 @@ def _renew(settings: Settings, config: uvicorn.Config) -> None:
         _log.warning("kept the previous certificate: %s", error)
     else:
         _log.info("took up the certificate %s", settings.tls_cert)
-
-
-def _stamp(file: Path | None) -> tuple[int, int] | None:
-    try:
-        found = None if file is None else file.stat()
-    except OSError:
-        return None
-    return None if found is None else (found.st_mtime_ns, found.st_size)

@@ -92,11 +92,13 @@ class Service:
         self.tokens = TokenBook(self.store)
         self.hooks = ServiceHooks(self)
         shared = self.store.kind == "postgresql"
-        self.share: Share = Member(self.store, self.hooks, scores=scores) if shared else Alone()
+        self.share: Share = (
+            Member(self.store, self.hooks, scores=scores, pages=web) if shared else Alone()
+        )
         self.bus = Bus(self.hooks.relay)
         self.metrics = Metrics()
         self.metrics.registry.register(ServiceCollector(self))
-        self.models = LoadedModels(self.store)
+        self.models = LoadedModels(self.store, most=lambda: self.settings.sources_in_memory)
         self.sources = Sources()
         self._scorers: OrderedDict[str, Scorer] = OrderedDict()
         self._room = threading.Lock()
@@ -177,6 +179,7 @@ class Service:
         """Run what belongs to the service's life: connectors, notifications, housekeeping."""
         self.bus.attach(asyncio.get_running_loop())
         self.tasks.start()
+        self.hooks.start()
         await asyncio.to_thread(self.share.start)
         live = asyncio.create_task(self._tell_readings())
         try:
@@ -199,9 +202,10 @@ class Service:
         fixed = [name for name in _FIXED if getattr(settings, name) != getattr(old, name)]
         if fixed:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
-        for name, path in settings.models.items():
-            await asyncio.to_thread(self.registry.import_file, name, path)
-        await asyncio.to_thread(self.registry.collect_once, settings.collect)
+        if self.web:
+            for name, path in settings.models.items():
+                await asyncio.to_thread(self.registry.import_file, name, path)
+            await asyncio.to_thread(self.registry.collect_once, settings.collect)
         self.settings = settings
         shared = ("connect", "notify", "recalibrate_every")
         if any(getattr(settings, name) != getattr(old, name) for name in shared):
@@ -214,9 +218,6 @@ class Service:
             await self.tasks.stop()
             self.tasks = fresh
             fresh.start()
-        for source in self.sources.all():
-            if not source.collecting:
-                await asyncio.to_thread(self.registry.refresh_threshold, source)
         self.settings_error = None
 
     def stop_streams(self) -> None:
@@ -258,6 +259,7 @@ class Service:
         self.bus.attach(None)
         self.fits.close()
         self.crew.close()
+        self.hooks.close()
         self.share.close()
         self.store.close()
 
@@ -274,7 +276,7 @@ class Service:
     def _arrived(self, source: Source) -> None:
         self.wake(source)
         if not self.share.holds("source", source.name):
-            self.hooks.tell("rows", source=source.name)
+            self.hooks.tell_of("rows", source.name)
 
     def _step(self, source: Source) -> bool:
         lease = self.share.lease("source", source.name)
@@ -330,7 +332,7 @@ class Service:
                     self.metrics.opened(name, "anomaly")
                 said = "judged" if what == "updated" and change.flipped else what
                 self.bus.publish(News("incident", name, {"change": said, **shown}))
-        self.hooks.tell("reading", source=name)
+        self.hooks.tell_of("reading", name)
         if self.bus.listeners:
             columns = [source.variables.index(variable) for variable in reading.variables]
             last = show_reading(

@@ -23,6 +23,9 @@ class MemoryHost:
         self.failures = 0
         self.refused = set[int]()
 
+    def keeper(self, connector: str, source: str) -> None:
+        pass
+
     def variables(self, source: str) -> Sequence[str]:
         if source != "plant":
             raise AloraError(f"unknown source {source!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -274,19 +275,37 @@ def test_models_without_dates_look_for_no_gaps(
     assert_allclose(here.scores()[8:], bare.score(table, progress=False)[8:], rtol=2e-4, atol=1e-6)
 
 
-def test_few_sources_are_kept_in_memory(serve: Start, settings: Settings, model: ALoRa) -> None:
+def test_few_sources_and_models_are_kept_in_memory(
+    serve: Start, settings: Settings, tmp_path: Path
+) -> None:
     """The limit holds at any time; a source that had to go scores as if it had stayed."""
-    names = [f"s{number}" for number in range(5)]
-    models = dict.fromkeys(names, settings.models["plant"])
+    fitted = {f"s{number}": plant.fit(seed=number) for number in range(5)}
+    models = {name: one.save(tmp_path / f"{name}.alora") for name, one in fitted.items()}
     here = serve(settings.model_copy(update={"models": models, "sources_in_memory": 2}))
     table, seconds = faulty(), np.arange(300)
     rows = plant.rows(table)
     for start in range(0, 300, 60):
-        for name in names:
+        for name in models:
             here.send(rows[start : start + 60], name)
             here.settle()
+            gc.collect()
             assert len(here.service._scorers) <= 2
-    warm = warm_up(model, table, seconds)
-    for name in names:
+            assert here.service.models.loaded <= 2
+    for name, model in fitted.items():
         found = stored_scores(here.service, here.service.sources.get(name))
-        check(found, batch(model, table, seconds), warm)
+        check(found, batch(model, table, seconds), warm_up(model, table, seconds))
+
+
+def test_a_model_in_use_is_read_once_however_many_are_kept(
+    serve: Start, settings: Settings, model_file: Path, tmp_path: Path
+) -> None:
+    models = {"one": model_file, "two": model_file, "other": tmp_path / "other.alora"}
+    plant.fit(seed=1).save(models["other"])
+    here = serve(settings.model_copy(update={"models": models, "sources_in_memory": 3}))
+    here.service.models._most = lambda: 1
+    for name in models:
+        here.send(plant.rows(plant.values(20)), name)
+    here.settle()
+    used = {name: here.service._scorers[name]._model for name in models}
+    assert used["one"] is used["two"] is not used["other"]
+    assert here.service.models.get(here.service.sources.get("one").active) is used["one"]

@@ -207,7 +207,8 @@ def _as_the_first_schema_had_it(address: str) -> None:
     for column in ("newest_us", "oldest_us", "row_count", "unscored", "arrived_us"):
         older.execute(f"ALTER TABLE sources DROP COLUMN {column}")
     older.execute("ALTER TABLE fits DROP COLUMN owner")
-    for table in ("audit", "heartbeat", "workers", "leases", "held", "mutes"):
+    older.execute("DROP INDEX outbox_by_incident")
+    for table in ("audit", "heartbeat", "workers", "leases", "held", "mutes", "samples"):
         older.execute(f"DROP TABLE {table}")
     older.execute("UPDATE alembic_version SET version_num = '0001'")
     older.commit()

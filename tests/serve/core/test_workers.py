@@ -172,8 +172,12 @@ def test_sources_move_and_everything_happens_once(
     assert processes.until(lambda: processes.held() == {who(first): 6}) < 30
 
     # A third comes, the first is stopped in order: that takes a moment only.
+    hands = "SELECT sum(epoch) FROM leases WHERE kind = 'source'"
+    changed = processes.ask(hands)[0][0]
     third = processes.start("worker")
     processes.until(lambda: processes.held() == {who(first): 3, who(third): 3})
+    # Half of six had to move, and no more did.
+    assert processes.ask(hands)[0][0] == changed + 3
     first.terminate()
     first.wait()
     assert processes.until(lambda: processes.held() == {who(third): 6}) < 6
@@ -231,6 +235,46 @@ def test_serve_starts_workers_and_pages_hear_of_what_they_do(processes: Processe
     web.wait()
     assert processes.ask("SELECT 1 FROM workers WHERE name NOT LIKE '%:%'") == []
     assert processes.held() == {}
+
+
+@pytest.mark.slow
+def test_workers_take_up_changed_settings(processes: Processes, receiver: Receiver) -> None:
+    """Those that serve started are told by it; others watch their own file."""
+    with_hook = processes.config.read_text()
+    start, end = with_hook.index("[notify]"), with_hook.index("[models]")
+    folder = f"[[connect.directory]]\nname = 'drop'\nsource = 's0'\npath = '{processes.folder}'\n"
+    processes.config.write_text(with_hook[:start] + folder + with_hook[end:])
+    processes.serve(2)
+    own = processes.config = processes.folder / "worker.toml"
+    own.write_text((processes.folder / "serve.toml").read_text())
+    processes.start("worker")
+    processes.until(lambda: sorted(processes.held().values()) == [2, 2, 2])
+    drop = "SELECT worker FROM leases WHERE kind = 'connector' AND name = 'drop'"
+    processes.until(lambda: [one for (one,) in processes.ask(drop) if one] != [])
+
+    own.write_text(with_hook)
+    (processes.folder / "serve.toml").write_text(with_hook)
+    log = processes.folder / "log"
+    processes.until(lambda: log.read_text().count("took up the changed settings") == 4)
+    table = plant.values(200, seed=5)
+    table[150:170, 1] += 60
+    for name in SOURCES:
+        processes.send(name, plant.rows(table))
+    told = "SELECT count(DISTINCT incident_id) FROM outbox WHERE state = 'sent'"
+    processes.until(lambda: processes.ask(told)[0][0] >= len(SOURCES))
+    assert {one["incident"]["source"] for one in receiver.told} == set(SOURCES)
+    # A connector that is gone from the settings is nobody's.
+    processes.until(lambda: processes.ask(drop) == [(None,)])
+
+    own.write_text(with_hook + "nonsense")
+
+    def error() -> str | None:
+        found = httpx.get(processes.url("/api/v1/health"), timeout=60).json()["settings_error"]
+        return None if found is None else str(found)
+
+    processes.until(lambda: who(processes.all[-1]) in (error() or ""))
+    own.write_text(with_hook)
+    processes.until(lambda: error() is None)
 
 
 def test_sqlite_is_not_shared(tmp_path: Path) -> None:

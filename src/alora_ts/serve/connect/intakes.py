@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 from alora_ts.serve.assemble import Grid, Journal, Keeper, Sample
 from alora_ts.serve.connect.intake import Intake, Taken
@@ -34,8 +35,8 @@ class Intakes:
     silent_after : float
         Seconds without a value after which a signal is silent; 0: never.
     keeper : callable giving Keeper, optional
-        Who keeps the samples of a source until their row is stored; by default a journal in the
-        service's folder.
+        Who keeps the samples of a source until their row is stored; by default the host,
+        or a journal in its folder.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Intakes:
         self._progress = progress
         self._grid = grid
         self._silent_after = silent_after
-        self._keeper = keeper or self._journal
+        self._keeper = keeper or self._stays
         self._open: dict[str, Intake] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._ticks: dict[str, asyncio.Task[None]] = {}
@@ -144,9 +145,24 @@ class Intakes:
         await fresh.start(now=now)
         return fresh
 
-    def _journal(self, source: str) -> Journal:
+    def _stays(self, source: str) -> Keeper:
         name = self._progress.name
         alone = source == self._progress.source
         # Two connectors may feed one source, and one connector many.
         within = f"{name}.journal" if alone else f"{name}.journals/{source}.journal"
-        return Journal(self._host.folder / within)
+        path = self._host.folder / within
+        shared = self._host.keeper(name, source)
+        if shared is None:
+            return Journal(path)
+        if path.exists():
+            self._move(path, shared)
+        return shared
+
+    def _move(self, path: Path, shared: Keeper) -> None:
+        """Take over what was kept here before the store was shared."""
+        assert self._grid is not None
+        journal = Journal(path)
+        pairs = ((self._grid.point(sample.time), sample) for sample in journal.load())
+        shared.keep([(point, sample) for point, sample in pairs if point is not None])
+        journal.close()
+        path.unlink()

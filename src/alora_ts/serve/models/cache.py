@@ -6,9 +6,10 @@ import math
 import tempfile
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -78,44 +79,57 @@ def describe_model(estimator: ALoRa) -> dict[str, Any]:
     return model_card(estimator.model_)
 
 
-@dataclass
-class _Entry:
-    lock: threading.Lock
-    model: ALoRa | None = None
-
-
 class LoadedModels:
-    """Gives the model of an id, reading its file at most once while it is in use.
+    """Gives the model of an id, reading its file at most once while anyone uses it.
+
+    Whoever scores with a model keeps it alive. Of those nobody uses, a few stay for the next who
+    asks.
 
     Parameters
     ----------
     store : Store
+    most : callable giving int
+        How many stay at most.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, most: Callable[[], int]) -> None:
         self._store = store
+        self._most = most
         self._lock = threading.Lock()
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._reading: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+        self._used: WeakValueDictionary[str, ALoRa] = WeakValueDictionary()
+        self._kept: OrderedDict[str, ALoRa] = OrderedDict()
 
     @property
     def loaded(self) -> int:
         """How many are in memory."""
-        return len(self._entries)
+        return len(self._used)
 
     def get(self, key: str) -> ALoRa:
         """The model of this id."""
         with self._lock:
-            entry = self._entries.setdefault(key, _Entry(threading.Lock()))
-            self._entries.move_to_end(key)
-            while len(self._entries) > _KEPT:
-                self._entries.popitem(last=False)
-        with entry.lock:
-            if entry.model is None:
+            turn = self._reading.setdefault(key, _Turn())
+        with turn.lock:
+            model = self._used.get(key)
+            if model is None:
                 with self._store.reading() as connection:
                     file = model_file(connection, key)
                 if file is None:
-                    with self._lock:
-                        self._entries.pop(key, None)
                     raise UnknownModelError(f"there is no model {key!r}; GET /models lists them")
-                entry.model = read_model(file)
-            return entry.model
+                model = read_model(file)
+            self._keep(key, model)
+            return model
+
+    def _keep(self, key: str, model: ALoRa) -> None:
+        with self._lock:
+            self._used[key] = self._kept[key] = model
+            self._kept.move_to_end(key)
+            while len(self._kept) > min(self._most(), _KEPT):
+                self._kept.popitem(last=False)
+
+
+class _Turn:
+    """Who asks for a model that is just being read waits for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()

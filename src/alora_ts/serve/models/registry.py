@@ -22,6 +22,7 @@ from alora_ts.serve.store.rows import first_of_newest, first_time
 from alora_ts.serve.store.sources import (
     activate,
     add_source,
+    all_progress,
     all_sources,
     begin_scoring,
     recalibrated,
@@ -29,6 +30,7 @@ from alora_ts.serve.store.sources import (
     roll_back,
     set_variables,
     was_activated,
+    what_there_is,
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import first_summaries
@@ -66,6 +68,7 @@ class Registry:
         self._changed = changed
         # What was read before a change must not be taken up after it.
         self._lock = threading.RLock()
+        self._there_is: tuple[int, ...] = ()
 
     def load(self) -> None:
         """Load the sources that the store knows, and see how far each is.
@@ -74,6 +77,25 @@ class Registry:
         """
         with self._lock:
             self._load()
+
+    def follow(self) -> None:
+        """See how far other processes have brought the sources.
+
+        Every process does so every few seconds. Names, variables and models, which are most of
+        what is stored of a source, are read again only where one may have changed.
+        """
+        with self._lock:
+            known = {source.id: source for source in self._sources.all()}
+            with self._store.reading() as connection:
+                there_is = what_there_is(connection)
+                records = all_progress(connection)
+            growing = any(source.collecting for source in known.values())
+            if growing or there_is != self._there_is or len(records) != len(known):
+                self._load()
+                self._there_is = there_is
+                return
+            for record in records:
+                _update(known[record.id], record)
 
     def _load(self) -> None:
         known = {source.name: source for source in self._sources.all()}
@@ -85,6 +107,7 @@ class Registry:
                 source = known.get(record.name)
                 if source is not None:
                     _update(source, record)
+                    _grow(source, record)
                     if record.model_id == source.model_id:
                         continue
                 wanted, threshold = tuple(record.variables), math.inf
@@ -327,11 +350,15 @@ def _update(source: Source, record: Record) -> None:
     source.rows = record.row_count
     # Nothing waits to be scored where there is no model.
     source.unscored = 0 if source.collecting else record.unscored
-    if source.collecting and len(record.variables) > len(source.variables):
-        source.variables = source.wanted = tuple(record.variables)
     source.arrived = record.arrived_us
     if source.first is None or record.oldest_us is None:
         source.first = record.oldest_us
+
+
+def _grow(source: Source, record: Record) -> None:
+    """See which variables a source without a model has by now."""
+    if source.collecting and len(record.variables) > len(source.variables):
+        source.variables = source.wanted = tuple(record.variables)
 
 
 def _first(summary: int | None, bucket: int, oldest: int | None) -> int | None:

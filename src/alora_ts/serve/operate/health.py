@@ -55,7 +55,7 @@ def show_health(service: Service) -> dict[str, Any]:
             **{name: why for one in workers for name, why in one["troubles"].items()},
             **service.crew.troubles,
         },
-        "settings_error": service.settings_error,
+        "settings_error": service.settings_error or _refused_by(workers),
         "dead_letters": sum(one.get("dead", 0) for one in counted.values()),
         "write_trouble": service.store.writer.trouble,
     }
@@ -108,6 +108,12 @@ def _what_is_wrong(shown: dict[str, Any]) -> list[str]:
     if shown["settings_error"]:
         said.append(f"the changed settings were not taken over: {shown['settings_error']}")
     return said
+
+
+def _refused_by(workers: list[dict[str, Any]]) -> str | None:
+    """Why a worker did not take over the settings that changed, if one did not."""
+    said = (f"{one['name']}: {one['settings_error']}" for one in workers if one["alive"])
+    return next((why for why in said if not why.endswith(": None")), None)
 
 
 def _show_channel(state: ChannelState, gave_up: str | None) -> dict[str, Any]:

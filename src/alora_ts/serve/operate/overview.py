@@ -5,58 +5,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
 from alora_ts.serve.http.describe import show_incident
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.incidents import open_incidents
 from alora_ts.serve.store.record import Record
-from alora_ts.serve.store.rows import recent_scores
+from alora_ts.serve.store.rows import recent_scores, recent_scores_of_all
 from alora_ts.serve.store.sources import can_roll_back
 from alora_ts.serve.times import from_micros, now_micros
 
 __all__ = ["show_source", "show_sources"]
 
+# Of all sources together: with thousands of them the little lines have fewer points.
+_SCORES = 50_000
 _GRADES = {"low": 1, "medium": 2, "high": 3}
 
 
 def show_sources(service: Service, *, recent: int = 0) -> list[dict[str, Any]]:
     """Every source with its state and so many of its last scores, by name."""
+    sources = service.sources.all()
+    recent = min(recent, max(1, _SCORES // max(1, len(sources))))
     with service.store.reading() as connection:
         found, earlier = open_incidents(connection), can_roll_back(connection)
-        return [
-            _show(
-                service,
-                source,
-                found.get(source.id, []),
-                _scores(connection, source, recent),
-                recent=recent,
-                earlier=source.id in earlier,
-            )
-            for source in service.sources.all()
-        ]
+        # At least one; a source without rows is not asked for.
+        some = [source.id for source in sources if source.newest is not None]
+        scores = recent_scores_of_all(connection, some, limit=max(recent, 1))
+    return [
+        _show(
+            service,
+            source,
+            found.get(source.id, []),
+            scores.get(source.id, []),
+            recent=recent,
+            earlier=source.id in earlier,
+        )
+        for source in sources
+    ]
 
 
 def show_source(service: Service, source: Source) -> dict[str, Any]:
     """One source with its state."""
     with service.store.reading() as connection:
         found = open_incidents(connection, source.id)
+        last = () if source.newest is None else recent_scores(connection, source.id, limit=1)
         return _show(
             service,
             source,
             found.get(source.id, []),
-            _scores(connection, source, 0),
+            last,
             recent=0,
             earlier=source.id in can_roll_back(connection, source.id),
         )
-
-
-def _scores(connection: Connection, source: Source, recent: int) -> Sequence[Record]:
-    """The last readings, at least one; a source without rows is not asked for."""
-    if source.newest is None:
-        return []
-    return recent_scores(connection, source.id, limit=max(recent, 1))
 
 
 def _show(

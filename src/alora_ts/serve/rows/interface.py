@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from alora_ts.serve.assemble import Keeper
 
 __all__ = [
     "Connector",
@@ -89,6 +92,10 @@ class Host(Protocol):
     @property
     def folder(self) -> Path:
         """Where a connector may keep durable state of its own."""
+        ...
+
+    def keeper(self, connector: str, source: str) -> Keeper | None:
+        """Who keeps a connector's unfinished rows of a source; None for a file in the folder."""
         ...
 
     def variables(self, source: str) -> Sequence[str]:

@@ -153,11 +153,14 @@ def offer(connection: Connection, kind: str, names: Sequence[str] | None) -> Non
         connection.execute(postgresql.insert(leases).on_conflict_do_nothing(), records)
 
 
-def count_held(connection: Connection, kind: str) -> tuple[int, dict[str | None, int]]:
-    """How many leases of a kind there are, and how many each worker has."""
-    found = connection.execute(
-        select(leases.c.worker, func.count()).where(leases.c.kind == kind).group_by("worker")
-    )
+def count_held(
+    connection: Connection, kind: str, names: Sequence[str] | None
+) -> tuple[int, dict[str | None, int]]:
+    """How many leases of a kind and of some names there are, and how many each worker has."""
+    query = select(leases.c.worker, func.count()).where(leases.c.kind == kind)
+    if names is not None:
+        query = query.where(leases.c.name.in_(names))
+    found = connection.execute(query.group_by("worker"))
     counts: dict[str | None, int] = {row[0]: row[1] for row in found}
     return sum(counts.values()), counts
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, true, update
 
 from alora_ts.serve.store.cells import unpack_cells
 from alora_ts.serve.store.record import Record
-from alora_ts.serve.store.schema import readings, rows
+from alora_ts.serve.store.schema import readings, rows, sources
 from alora_ts.serve.store.upsert import upsert
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "raw_scores_before",
     "read_readings",
     "recent_scores",
+    "recent_scores_of_all",
     "row_times",
     "rows_before",
     "rows_from",
@@ -188,6 +189,28 @@ def recent_scores(connection: Connection, source: int, *, limit: int) -> Sequenc
         .order_by(readings.c.time_us.desc())
         .limit(limit)
     ).all()[::-1]
+
+
+def recent_scores_of_all(
+    connection: Connection, some: Sequence[int], *, limit: int
+) -> dict[int, Sequence[Record]]:
+    """The same of many sources; those without readings are absent."""
+    if connection.dialect.name != "postgresql":
+        found = {source: recent_scores(connection, source, limit=limit) for source in some}
+        return {source: last for source, last in found.items() if last}
+    newest = (
+        select(readings.c.time_us, readings.c.score, readings.c.warm_up)
+        .where(readings.c.source_id == sources.c.id)
+        .order_by(readings.c.time_us.desc())
+        .limit(limit)
+        .lateral()
+    )
+    # One question instead of thousands.
+    query = select(newest, sources.c.id).join(newest, true()).where(sources.c.id.in_(some))
+    grouped: dict[int, list[Record]] = {}
+    for record in connection.execute(query.order_by(sources.c.id, newest.c.time_us)):
+        grouped.setdefault(record.id, []).append(record)
+    return dict(grouped)
 
 
 def save_readings(connection: Connection, records: Sequence[dict[str, Any]]) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "readings",
     "recalibrations",
     "rows",
+    "samples",
     "sources",
     "summaries",
     "tokens",
@@ -199,6 +200,7 @@ outbox = Table(
     Column("state", Text, nullable=False),
     Column("error", Text, nullable=True),
     Index("outbox_due", "state", "next_try_us"),
+    Index("outbox_by_incident", "incident_id"),
 )
 
 mutes = Table(
@@ -288,6 +290,18 @@ leases = Table(
     Column("worker", Text, nullable=True),
     Column("epoch", BigInteger, nullable=False),
     Index("leases_by_worker", "worker"),
+)
+
+samples = Table(
+    "samples",
+    metadata,
+    # Signals of rows that a connector has not finished (PostgreSQL).
+    Column("connector", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("point_us", BigInteger, primary_key=True),
+    Column("signal", Text, primary_key=True),
+    Column("time_us", BigInteger, primary_key=True),
+    Column("value", Float(53), nullable=True),
 )
 
 audit = Table(

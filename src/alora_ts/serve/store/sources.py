@@ -15,6 +15,7 @@ __all__ = [
     "activate",
     "active_model",
     "add_source",
+    "all_progress",
     "all_sources",
     "begin_scoring",
     "can_roll_back",
@@ -30,6 +31,7 @@ __all__ = [
     "undo_recalibrations",
     "variables_of",
     "was_activated",
+    "what_there_is",
 ]
 
 
@@ -44,6 +46,21 @@ def all_sources(connection: Connection) -> Sequence[Record]:
     )
     query = select(*sources.c, last.label("model_id")).order_by(sources.c.name)
     return connection.execute(query).all()
+
+
+def all_progress(connection: Connection) -> Sequence[Record]:
+    """How far every source is: what changes with its rows."""
+    changing = ("id", "newest_us", "oldest_us", "row_count", "unscored", "arrived_us")
+    return connection.execute(select(*(sources.c[name] for name in changing))).all()
+
+
+def what_there_is(connection: Connection) -> tuple[int, ...]:
+    """Numbers that differ once a source was made or another model was activated."""
+    count, ever = select(func.count()).select_from(sources), select(func.max(activations.c.id))
+    undone = select(func.count()).where(activations.c.rolled_back)
+    parts = (count, ever, undone)
+    found = connection.execute(select(*(one.scalar_subquery() for one in parts))).one()
+    return tuple(number or 0 for number in found)
 
 
 def add_source(connection: Connection, name: str, variables: Sequence[str], bucket: int) -> int:

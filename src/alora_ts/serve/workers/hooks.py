@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from alora_ts.serve.http.describe import show_incident, show_readings
 from alora_ts.serve.operate.events import News
@@ -15,7 +15,7 @@ from alora_ts.serve.store.incidents import find_incident, open_incidents
 from alora_ts.serve.store.leases import Lease
 from alora_ts.serve.store.rows import read_readings
 from alora_ts.serve.times import now_micros
-from alora_ts.serve.workers.share import announce
+from alora_ts.serve.workers.telling import Telling, announce
 
 if TYPE_CHECKING:
     from alora_ts.serve.scoring.source import Source
@@ -38,6 +38,16 @@ class ServiceHooks:
         self._service = service
         self._lock = threading.Lock()
         self._scored: set[str] = set()
+        self._telling = Telling(service.store, lambda: service.share.id)
+
+    def start(self) -> None:
+        """Begin to tell others, where there are any."""
+        if self._service.share.id is not None:
+            self._telling.start()
+
+    def close(self) -> None:
+        """Tell nothing more."""
+        self._telling.close()
 
     def offered(self) -> Mapping[str, Sequence[str] | None]:
         """Sources, connectors, and tasks that one process does for all."""
@@ -59,6 +69,7 @@ class ServiceHooks:
             "rows": service.metrics.counters["rows"],
             "readings": service.metrics.counters["readings"],
             "troubles": dict(service.crew.troubles),
+            "settings_error": service.settings_error,
             "connectors": [
                 asdict(one.status())
                 for one in service.tasks.connectors
@@ -73,7 +84,7 @@ class ServiceHooks:
 
     def follow(self) -> None:
         """See what others stored and changed; score what waits."""
-        self._service.registry.load()
+        self._service.registry.follow()
         for source in self._service.sources.all():
             if source.unscored:
                 self._service.wake(source)
@@ -87,32 +98,47 @@ class ServiceHooks:
             service.tasks.follow_from_outside()
         for lease in gained:
             if lease.kind == "source":
+                # What has nothing to score needs no model until its next row.
                 with contextlib.suppress(NotFoundError):
-                    service.wake(service.sources.get(lease.name))
+                    if (source := service.sources.get(lease.name)).unscored:
+                        service.wake(source)
 
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take in what another process announced."""
         service = self._service
         if message.get("from") == service.share.id:
             return
-        kind, source = message["kind"], self._source(message.get("source"))
+        kind = message["kind"]
         if kind == "incident":
             self._incident(message)
         elif kind == "fit":
             service.fits.heard(message)
-        elif source is None:
-            return
-        elif kind == "rows" and not source.collecting:
-            source.unscored = max(1, source.unscored)
-            service.wake(source)
+        elif kind == "changed":
+            self._changed(message["source"])
+        elif kind == "rows":
+            for source in self._known(message["sources"]):
+                self._more_rows(source)
         elif kind == "reading" and service.bus.listeners:
             with self._lock:
-                self._scored.add(source.name)
-        elif kind == "changed":
+                self._scored.update(message["sources"])
+
+    def _more_rows(self, source: Source) -> None:
+        if not source.collecting:
+            source.unscored = max(1, source.unscored)
+            self._service.wake(source)
+
+    def _changed(self, name: str) -> None:
+        service = self._service
+        for source in self._known([name]):
             service.registry.load()
             if not source.collecting:
                 service.registry.see_threshold(source)
                 service.wake(source)
+
+    def tell_of(self, kind: Literal["rows", "reading"], source: str) -> None:
+        """Announce soon that a source has rows to score, or a reading to show."""
+        if self._service.share.id is not None:
+            self._telling.add(kind, source)
 
     def tell(self, kind: str, **said: Any) -> None:
         """Announce something to the others; live pages and waiting scorers are all that need it."""
@@ -138,8 +164,7 @@ class ServiceHooks:
         if not names:
             return
         with self._service.store.reading() as connection:
-            for name in names:
-                source = self._service.sources.get(name)
+            for source in self._known(names):
                 found = read_readings(
                     connection, source.id, start=-(2**62), end=2**62, limit=1, newest_first=True
                 )
@@ -149,8 +174,8 @@ class ServiceHooks:
                 lasts = any(one.kind == "anomaly" for one in opened)
                 state = "alarm" if lasts else "warm-up" if found[0].warm_up else "ok"
                 last = show_readings(list(found), source.variables)[0]
-                data = {"source": name, "state": state, **last}
-                self._service.bus.deliver(News("reading", name, data))
+                data = {"source": source.name, "state": state, **last}
+                self._service.bus.deliver(News("reading", source.name, data))
 
     def _incident(self, message: Mapping[str, Any]) -> None:
         service = self._service
@@ -163,13 +188,17 @@ class ServiceHooks:
             data = {"change": message["change"], **shown}
             service.bus.deliver(News("incident", record.source, data))
 
-    def _source(self, name: str | None) -> Source | None:
-        if name is None:
-            return None
-        try:
-            return self._service.sources.get(name)
-        except NotFoundError:
-            self._service.registry.load()
-        with contextlib.suppress(NotFoundError):
-            return self._service.sources.get(name)
-        return None
+    def _known(self, names: Sequence[str]) -> list[Source]:
+        """Sources by name; those that another process has just made are looked up."""
+        found: list[Source] = []
+        looked = False
+        for name in names:
+            try:
+                found.append(self._service.sources.get(name))
+            except NotFoundError:
+                if not looked:
+                    self._service.registry.load()
+                    looked = True
+                with contextlib.suppress(NotFoundError):
+                    found.append(self._service.sources.get(name))
+        return found

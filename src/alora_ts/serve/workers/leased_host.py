@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from alora_ts.serve.assemble import Keeper
 from alora_ts.serve.rows.interface import Receipt, Row
 from alora_ts.serve.store.leases import Lease
+from alora_ts.serve.store.samples import StoredSamples
 
 if TYPE_CHECKING:
     from alora_ts.serve.service import Service
@@ -33,6 +35,12 @@ class LeasedHost:
     def folder(self) -> Path:
         """Where a connector may keep durable state of its own."""
         return self._service.folder
+
+    def keeper(self, connector: str, source: str) -> Keeper | None:
+        """Unfinished rows of a connector that may move are kept in the store."""
+        if self._lease is None:
+            return None
+        return StoredSamples(self._service.store, connector, source, self._lease)
 
     def variables(self, source: str) -> Sequence[str]:
         """Name the variables of a source's active model."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.store.engines import make_shared_engine
@@ -31,23 +31,13 @@ from alora_ts.serve.store.leases import (
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.workers.shares import fair_share
+from alora_ts.serve.workers.telling import CHANNEL, OF_PAGES, announce
 
-__all__ = ["Alone", "Hooks", "Member", "Share", "announce"]
+__all__ = ["Alone", "Hooks", "Member", "Share"]
 
 _log = logging.getLogger("alora_ts.serve")
 _BEAT = 3.0
-_CHANNEL = "alora_ts"
-_LONGEST = 7900  # bytes that PostgreSQL carries, with room to spare
 _PAUSE = 1.0
-
-
-def announce(connection: Connection, message: Mapping[str, Any]) -> None:
-    """Tell every process that shares the store, once the transaction is committed."""
-    if connection.dialect.name == "postgresql":
-        payload = json.dumps(message, separators=(",", ":"))
-        if len(payload.encode()) <= _LONGEST:
-            notify = text("SELECT pg_notify(:channel, :payload)")
-            connection.execute(notify, {"channel": _CHANNEL, "payload": payload})
 
 
 class Share(Protocol):
@@ -128,11 +118,14 @@ class Member:
     hooks : Hooks
     scores : bool
         Whether it takes leases at all.
+    pages : bool
+        Whether it shows pages, which hear of every reading.
     """
 
-    def __init__(self, store: Store, hooks: Hooks, *, scores: bool) -> None:
+    def __init__(self, store: Store, hooks: Hooks, *, scores: bool, pages: bool) -> None:
         self._hooks = hooks
         self._scores = scores
+        self._channels = (CHANNEL, OF_PAGES) if pages else (CHANNEL,)
         self._engine = make_shared_engine(store.url, connections=2)
         self._held: dict[tuple[str, str], Lease] = {}
         self._stop = threading.Event()
@@ -185,7 +178,8 @@ class Member:
         raw: Any = connection.connection.driver_connection
         raw.autocommit = True
         try:
-            raw.execute(f"LISTEN {_CHANNEL}")
+            for channel in self._channels:
+                raw.execute(f"LISTEN {channel}")
             while not self._stop.is_set():
                 # First of all, and after every new connection: news may have been missed.
                 self._beat()
@@ -228,15 +222,18 @@ class Member:
         """Take what is missing to a fair share; give what is to be let go of."""
         offer(connection, kind, names)
         workers = [one.id for one in living(connection) if one.scores]
-        total, counts = count_held(connection, kind)
+        total, counts = count_held(connection, kind, names)
         share = fair_share(str(self.id), workers, total, counts)
         mine = counts.get(self.id, 0)
         if mine < share:
             claim(connection, str(self.id), kind, alive=workers, names=names, most=share - mine)
-        if mine <= share:
+        if names is None and mine <= share:
             return []
         held = [one for one in held_by(connection, str(self.id)).values() if one.kind == kind]
-        return sorted(held, key=lambda one: one.name)[: mine - share]
+        # What the settings no longer have.
+        over = [one for one in held if names is not None and one.name not in names]
+        kept = sorted((one for one in held if one not in over), key=lambda one: one.name)
+        return [*over, *kept[: max(0, mine - share)]]
 
     def _take_over(self, held: dict[tuple[str, str], Lease]) -> None:
         before, self._held = self._held, held

@@ -28,6 +28,7 @@ _NOTHING: dict[str, Any] = {
     "rows": 0,
     "readings": 0,
     "troubles": {},
+    "settings_error": None,
     "connectors": [],
     "channels": {},
 }

@@ -76,7 +76,13 @@ class ActivateBody(ModelChoice):
 def list_sources(
     service: ServiceHere,
     recent: Annotated[
-        int, Query(ge=0, le=500, description="How many of its last scores to give of each.")
+        int,
+        Query(
+            ge=0,
+            le=500,
+            description="How many of its last scores to give of each; fewer, 50,000 in all, where "
+            "there are very many sources.",
+        ),
     ] = 0,
 ) -> list[dict[str, Any]]:
     """Every source with its state, its worst open incident and its silent signals."""
