@@ -53,7 +53,10 @@ def test_labels_judge_the_incidents_beside_chance(tmp_path: Path) -> None:
     assert "these alarms, incidents" in shown
     assert "best threshold, incidents" in shown
     assert "at most 4 rows apart are one incident" in shown  # as the model merges them
-    assert "By the label fault: 1 of 1 events found" in page.read_text()
+    written = page.read_text()
+    assert "Judged by fault" in written
+    assert "1 of 1 events found" in written
+    assert "By the label fault the incident F1 is" in written
     # What it wrote can be evaluated as it is.
     again = json.loads(invoke("evaluate", rows, "--label", "fault", "--gap", "4", "--json").out)
     invoke(*call, "-o", everything, "-q")
@@ -61,6 +64,16 @@ def test_labels_judge_the_incidents_beside_chance(tmp_path: Path) -> None:
     assert (said["gap"], said["seconds_per_row"]) == (4, 60.0)
     ours, theirs = ([one["value"] for one in found["measures"][:12]] for found in (said, again))
     assert ours == theirs
+
+
+def test_a_label_taken_for_a_signal_is_warned_of(tmp_path: Path) -> None:
+    history = _history(tmp_path)
+    table = pl.read_csv(history)
+    at = np.arange(len(table))
+    table.with_columns(attack=pl.Series((at >= 620).astype(int))).write_csv(history)
+    outcome = invoke("backtest", history, "--train", "400", *QUICK)
+    assert "'attack' is named like a label" in " ".join(outcome.err.split())
+    assert "By the label" not in outcome.out
 
 
 def test_the_settings_of_a_model_can_be_used(made: Path, tmp_path: Path) -> None:

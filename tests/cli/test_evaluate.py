@@ -123,6 +123,10 @@ def test_the_picture_is_written(scores: Path, suffix: str) -> None:
 def test_a_wrong_column_is_corrected(scores: Path) -> None:
     assert "has no column 'trut'; did you mean 'truth'?" in failing(scores, "--label", "trut")
     assert "has no column 'raw'" in failing(scores, "--label", "truth", "--score", "raw")
+    assert "detect --label` writes" in failing(scores, "--label", "attack")
+    bare = scores.with_name("bare.csv")
+    bare.write_text("truth,flow\n0,1\n1,2\n")
+    assert f"alora-ts detect MODEL {bare} -o FILE" in failing(bare, "--label", "truth")
 
 
 def test_wrong_files_are_named(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def _worth(found: Backtest) -> str:
     given, best = (evaluation[choice, "incident F1"] for choice in (GIVEN, BEST))
     label = escape(str(found.diagnosis.table.label_name))
     return (
-        f"<p>By the label {label}: {escape(str(found.diagnosis.judgement()))} With as many rows in "
-        f"alarm, random scores reach an F1 of {given.random or 0:.2f} and an alarm that never ends "
+        f"<p>By the label {label} the incident F1 is {given.value or 0:.2f}. With as many rows in "
+        f"alarm, random scores reach {given.random or 0:.2f} and an alarm that never ends "
         f"{given.always or 0:.2f}; with the best level, which only the labels can choose, these "
         f"scores reach {best.value or 0:.2f}.</p>"
     )

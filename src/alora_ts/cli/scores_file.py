@@ -73,7 +73,13 @@ def read_scores(path: Path, *, label: str, score: str, alarm: str | None, unless
         known = schema.names()
         for name in (label, score, *([alarm] if alarm else [])):
             if name not in known:
-                raise DataError(f"{path} has no column {name!r}{nearest(name, known)}")
+                hint = {
+                    score: f"; `alora-ts detect MODEL {path} -o FILE` writes scores",
+                    label: "; `alora-ts detect --label` writes the label beside the scores",
+                }
+                raise DataError(
+                    f"{path} has no column {name!r}{nearest(name, known)}{hint.get(name, '')}"
+                )
         _refuse_own_alarms(table, path, label, score, known)
         if alarm is None and not unless and _ALARMS in known and label != _ALARMS:
             alarm = _ALARMS
