@@ -71,6 +71,15 @@ def test_shares_are_those_of_the_twin(model: ALoRa, faulty: np.ndarray) -> None:
         assert set(shares) == set(wanted)
         assert_allclose([shares[name] for name in wanted], list(wanted.values()), rtol=1e-6)
         assert math.isclose(sum(shares.values()), 1.0)
+        # Without a witness a score falls by its part, or by more where what is usual is taken off.
+        lift = float(block.heard.lift[at])
+        for one in incident.witnesses:
+            if one.name == "novelty":
+                assert one.decisive == (incident.score / lift <= 1)
+                if one.decisive:
+                    assert block.shift is not None
+                    alone = block.heard.raw[at] / known.level - block.shift[at]
+                    assert alone <= 1 + 1e-9
         assert list(shares.values()) == sorted(shares.values(), reverse=True)
 
 
@@ -114,6 +123,22 @@ def test_each_fault_is_seen_by_whom_it_concerns(model: ALoRa, faulty: np.ndarray
     told = {fact.label: fact.text for fact in facts(describe(jump))}
     first = jump.witnesses[0]
     assert told["seen by"].startswith(f"{first.text} ({100 * first.share:.0f} %)")
+    faint: list[dict[str, object]] = [
+        {"name": "network", "share": 0.9, "text": "a", "decisive": True},
+        {"name": "novelty", "share": 0.1, "text": "b", "decisive": True},
+    ]
+    [fact] = facts({"witnesses": faint})
+    assert (fact.text, fact.note) == (
+        "a (90 %); b (10 %)",
+        "Without the novelty it would not have alarmed.",
+    )
+    faint[1]["decisive"] = False
+    [fact] = facts({"witnesses": faint})
+    assert (fact.text, fact.note) == ("a (90 %)", "")
+    known = model.model_.witnesses
+    assert known is not None
+    alone = replace(known, stretches=(4, 4)).speak(known.usual, 3.0, np.zeros(3), score=2.0)
+    assert "over the last 4 rows" in next(one.text for one in alone if one.name == "novelty")
     # What a store kept before witnesses were known is told without them.
     assert not any(fact.label == "seen by" for fact in facts({"culprits": [], "changed": None}))
 

@@ -118,9 +118,13 @@ def _culprits_fact(culprits: Sequence[Mapping[str, Any]]) -> Fact | None:
 
 
 def _witnesses_fact(witnesses: Sequence[Mapping[str, Any]]) -> Fact:
-    heard = [one for one in witnesses if float(one["share"]) >= _AUDIBLE]
+    """Those with much of the evidence; of the others, those without whom nobody would be called."""
+    tipped = [one for one in witnesses[1:] if one["decisive"]]
+    heard = [one for one in witnesses if float(one["share"]) >= _AUDIBLE or one in tipped]
     said = [f"{one['text']} ({100 * float(one['share']):.0f} %)" for one in heard]
-    return Fact("seen by", "; ".join(said))
+    named = " or the ".join(str(one["name"]) for one in tipped)
+    note = f"Without the {named} it would not have alarmed." if tipped else ""
+    return Fact("seen by", "; ".join(said), note)
 
 
 def _change(incident: Incident) -> str:

@@ -207,4 +207,5 @@ def _witnesses(rows: Alarming, at: int) -> tuple[Witness, ...]:
     if known is None or heard is None:
         return ()
     surprise = rows.details.surprise[rows.skipped + at]
-    return known.speak(float(heard.raw[at]), float(heard.lift[at]), surprise)
+    raw, lift = float(heard.raw[at]), float(heard.lift[at])
+    return known.speak(raw, lift, surprise, score=float(rows.score[at]))

@@ -3,7 +3,9 @@
 A default score hears three: the network (error × rank), the surprise of one row after those before
 it, and the novelty of longer stretches (:mod:`alora_ts.scoring.novelty`). It is their product, so
 the logarithm of how far a score lies above that of usual rows is a sum. A witness's share is its
-part of that sum at the peak of an incident, those that spoke against it left out.
+part of that sum at the peak of an incident, those that spoke against it left out. The network has
+the largest in most incidents, because it has the largest weight; what the others added may still
+be what lifted a score above the alarm level.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.diagnosis.alarms import LEVELS
 from alora_ts.scoring.novelty import weigh
 from alora_ts.scoring.rules import ScoreRule
 
@@ -37,11 +40,14 @@ class Witness:
         Of the evidence at the peak; those of all witnesses sum to 1.
     text : str
         What it saw, in words.
+    decisive : bool
+        Whether the peak would not be above the alarm level, had this witness seen what is usual.
     """
 
     name: Literal["network", "surprise", "novelty"]
     share: float
     text: str
+    decisive: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +110,9 @@ class Witnesses:
         least = 1.0 / drift + shift * self.level / np.maximum(raw, _TINY)
         return Heard(raw, np.clip(least, 1.0, most))
 
-    def speak(self, raw: float, lift: float, surprise: NDArray[np.floating]) -> tuple[Witness, ...]:
+    def speak(
+        self, raw: float, lift: float, surprise: NDArray[np.floating], *, score: float
+    ) -> tuple[Witness, ...]:
         """Share the evidence of one row out, the strongest witness first.
 
         Parameters
@@ -113,6 +121,8 @@ class Witnesses:
             See :class:`Heard`.
         surprise : ndarray of shape (d,)
             One-step surprises of the row, in units of their normal size.
+        score : float
+            Its calibrated score.
         """
         found = {"network": math.log(max(raw, _TINY) / self.usual), "novelty": math.log(lift)}
         if self.rule.scoring == "joint" and self.surprise_size is not None:
@@ -121,21 +131,30 @@ class Witnesses:
             part = _SURPRISE * math.log(max(seen, _TINY) / float(self.rule.weight.sum()))
             found["surprise"] = part
             found["network"] -= part
-        return _shared(found, self.stretches)
+        return _shared(found, self.stretches, score)
 
 
-def _shared(found: dict[str, float], stretches: tuple[int, int] | None) -> tuple[Witness, ...]:
+def _shared(
+    found: dict[str, float], stretches: tuple[int, int] | None, score: float
+) -> tuple[Witness, ...]:
     shortest, longest = stretches or (0, 0)
+    rows = f"{shortest} to {longest}" if longest > shortest else f"{longest}"
     texts = {
         "network": "values that the network did not expect together",
         "surprise": "a step that the rows just before did not announce",
-        "novelty": f"unlike any stretch of training over the last {shortest} to {longest} rows",
+        "novelty": f"unlike any stretch of training over the last {rows} rows",
     }
     total = sum(max(part, 0.0) for part in found.values())
     if total <= 0:
         return ()
     spoke = [
-        Witness(name, found[name] / total, text)  # type: ignore[arg-type]
+        # What is usual is taken off afterwards: without a part a score falls by no less than it.
+        Witness(
+            name,  # type: ignore[arg-type]
+            found[name] / total,
+            text,
+            score * math.exp(-found[name]) <= LEVELS.opening,
+        )
         for name, text in texts.items()
         if found.get(name, 0.0) > 0
     ]
