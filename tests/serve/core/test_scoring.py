@@ -118,6 +118,8 @@ def test_incidents_equal_a_batch(here: Plant, model: ALoRa) -> None:
     detail = here.client.get(f"/api/v1/incidents/{found[0]['id']}").json()
     assert detail["graph"]["nodes"][0]["role"] == "origin"
     assert "seen by" in [fact["label"] for fact in detail["facts"]]
+    # Charts have room for a window of rows on both sides, however far rows are apart.
+    assert detail["room"] >= model.window * (model.model_.preparation.step or 1.0)
 
 
 @pytest.mark.parametrize("holes", [False, True])

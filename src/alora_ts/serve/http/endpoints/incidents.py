@@ -21,7 +21,7 @@ from alora_ts.serve.http.endpoints.common import (
     read_cursor,
 )
 from alora_ts.serve.incidents.feedback import find, show_pattern
-from alora_ts.serve.incidents.implied import implied_lines
+from alora_ts.serve.incidents.implied import implied_lines, room_around
 from alora_ts.serve.incidents.mutes import show_mute
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
@@ -179,8 +179,10 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         holding = holding_mute(connection, incident)
         muted = holding or mute_of(connection, shown)
     graph: dict[str, Any] = {"nodes": [], "edges": []}
+    room = None
     if record["model_id"] is not None:
-        fitted = service.models.get(record["model_id"]).model_
+        model = service.models.get(record["model_id"])
+        fitted, room = model.model_, room_around(model, record) / 1e6
         graph = incident_graph(
             shown["culprits"],
             fitted.preparation.variables,
@@ -194,6 +196,8 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         **shown,
         "facts": told,
         "graph": graph,
+        # Seconds before and after it that a chart should show.
+        "room": room,
         "standing": standing,
         "runbook": None if runbook is None else str(runbook),
         "muted": None if muted is None else {**show_mute(muted), "held": holding is not None},
