@@ -50,6 +50,9 @@ def test_a_run_leaves_scores_measurements_and_surroundings(tmp_path, root):
     assert ours.status == "done"
     assert 0 < ours.detection["best threshold / affiliation F1"].value <= 1
     assert "given threshold / affiliation F1" in ours.detection
+    for choice in ("given threshold", "best threshold"):
+        for name in ("incident F1", "false incidents per 1,000 rows", "incident delay (rows)"):
+            assert f"{choice} / {name}" in ours.detection
     assert ours.localization["HR@100"].chance == pytest.approx(1 / 3)
     assert ours.facts["learnable"] > ours.facts["embedding"] > 0
     assert ours.data["events"] == 1

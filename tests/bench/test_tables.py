@@ -58,6 +58,45 @@ def test_a_value_is_the_mean_over_entities_of_the_mean_over_seeds() -> None:
     assert table.title == "Detection on SMD, 3 entities"
 
 
+def judged(record: Record) -> Record:
+    """The same run, its incidents judged."""
+    detection = dict(record.detection)
+    for choice in ("given threshold", "best threshold"):
+        f1 = record.detection[F1].value or 0.0
+        detection[f"{choice} / incident F1"] = Measurement(f1 - 0.1, f1 - 0.2, f1)
+        detection[f"{choice} / false incidents per 1,000 rows"] = Measurement(0.5)
+        detection[f"{choice} / incident delay (rows)"] = Measurement(4.0)
+        detection[f"{choice} / normal rows in incidents"] = Measurement(0.01)
+    return replace(record, detection=detection)
+
+
+def test_incidents_come_first_label_free_beside_the_best_level() -> None:
+    table = one_table([judged(one) for one in tournament()], "detection")
+    assert table.columns[1:3] == ("incident F1 label-free", "incident F1")
+    assert table.columns[3:6] == (
+        "precision label-free",
+        "events found label-free",
+        "false per 1,000 rows label-free",
+    )
+    found = cell(table, "KNN", "incident F1 label-free").value
+    assert found == pytest.approx((cell(table, "KNN", "F1").value or 0.0) - 0.1)
+    assert any("at most 10 rows apart are one incident" in note for note in table.notes)
+    waited = one_table([judged(one) for one in tournament()], "waiting")
+    assert waited.columns[1] == "incident delay, label-free"
+    ranks = build_tables([judged(one) for one in tournament()], "significance")
+    assert ranks[0].title == "Ranks by incident F1 (label-free)"
+
+
+def test_runs_from_before_incidents_were_judged_have_dashes() -> None:
+    records = [judged(one) if one.method == "alora" else one for one in tournament()]
+    table = one_table(records, "detection")
+    assert cell(table, "KNN", "incident F1 label-free").text == "–"
+    assert cell(table, "ALoRa", "incident F1 label-free").value is not None
+    assert cell(table, "KNN", "F1").value is not None
+    old = one_table(tournament(), "detection")
+    assert not any("incident" in name.lower() for name in (*old.columns, *old.notes))
+
+
 def test_unequal_numbers_of_seeds_do_not_weigh_entities() -> None:
     records = [
         invented(entity="machine-1-1", seed=0, level=0.2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from alora_ts import load
@@ -35,6 +36,44 @@ def test_it_says_what_would_have_alarmed(tmp_path: Path) -> None:
     assert "Backtest of history.csv" in (tmp_path / "page.html").read_text()
     wanted = {"history.csv", "rows.csv", "incidents.csv", "page.html"}
     assert files(tmp_path) == wanted
+
+
+def test_labels_judge_the_incidents_beside_chance(tmp_path: Path) -> None:
+    history = _history(tmp_path)
+    table = pl.read_csv(history)
+    at = np.arange(len(table))
+    labelled = table.with_columns(fault=pl.Series(((at >= 620) & (at < 640)).astype(int)))
+    labelled.write_csv(history)
+    rows, page, everything = (tmp_path / name for name in ("rows.csv", "page.html", "all.json"))
+    call = ("backtest", history, "--train", "400", "--label", "fault", *QUICK)
+    outcome = invoke(*call, "-o", rows, "--report", page)
+    assert outcome.code == 0, outcome.err
+    shown = " ".join(outcome.out.split())
+    assert "By the label fault, which marks 1 events:" in shown
+    assert "these alarms, incidents" in shown
+    assert "best threshold, incidents" in shown
+    assert "at most 4 rows apart are one incident" in shown  # as the model merges them
+    written = page.read_text()
+    assert "Judged by fault" in written
+    assert "1 of 1 events found" in written
+    assert "By the label fault the incident F1 is" in written
+    # What it wrote can be evaluated as it is.
+    again = json.loads(invoke("evaluate", rows, "--label", "fault", "--gap", "4", "--json").out)
+    invoke(*call, "-o", everything, "-q")
+    said = json.loads(everything.read_text())["evaluation"]
+    assert (said["gap"], said["seconds_per_row"]) == (4, 60.0)
+    ours, theirs = ([one["value"] for one in found["measures"][:12]] for found in (said, again))
+    assert ours == theirs
+
+
+def test_a_label_taken_for_a_signal_is_warned_of(tmp_path: Path) -> None:
+    history = _history(tmp_path)
+    table = pl.read_csv(history)
+    at = np.arange(len(table))
+    table.with_columns(attack=pl.Series((at >= 620).astype(int))).write_csv(history)
+    outcome = invoke("backtest", history, "--train", "400", *QUICK)
+    assert "'attack' is named like a label" in " ".join(outcome.err.split())
+    assert "By the label" not in outcome.out
 
 
 def test_the_settings_of_a_model_can_be_used(made: Path, tmp_path: Path) -> None:

@@ -220,13 +220,13 @@ def test_incidents_come_worst_first_and_can_be_limited(made: Path, tmp_path: Pat
 
     every = invoke(*call, "--incidents", out)
     assert every.code == 0, every.err
-    severities = re.findall(r"│ (high|medium|low) +│", every.out)
+    severities = re.findall(r"× alarm level, (\w+)", every.out)
     assert len(severities) > 1
     assert severities == sorted(severities, key=["high", "medium", "low"].index)
     assert re.search(r"\d+ incidents \(\d+ high", every.out)
     whole = count()
     high = invoke(*call, "--incidents", out, "--min-severity", "high")
-    assert set(re.findall(r"│ (high|medium|low) +│", high.out)) == {"high"}
+    assert set(re.findall(r"× alarm level, (\w+)", high.out)) == {"high"}
     assert count() < whole
     refused = invoke(*call, "--min-severity", "hihg")
     assert refused.code == 1

@@ -48,6 +48,7 @@ def test_the_table_has_chance_beside_every_number(scores: Path) -> None:
         assert part in shown
     assert "point-adjusted" not in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "…" not in shown
     assert "point-adjusted F1" in run(scores, "--label", "truth", "--point-adjusted")
 
 
@@ -63,6 +64,54 @@ def test_json_holds_the_same_numbers_from_csv_and_parquet(scores: Path) -> None:
     assert ours["value"] == best.f1
 
 
+def test_incidents_come_first_with_what_was_counted(scores: Path) -> None:
+    shown = run(scores, "--label", "truth", "--threshold", "1", "--gap", "3", "--widening", "4")
+    heads = [line.strip() for line in shown.splitlines() if line.strip().endswith("incidents")]
+    assert heads[:2] == ["given threshold, incidents", "best threshold, incidents"]
+    said = " ".join(shown.split())
+    assert "at most 3 rows apart are one incident" in said
+    assert "within 4 rows of one" in said
+
+
+def test_alarms_and_times_of_the_file_are_used_and_named(scores: Path) -> None:
+    table = pl.read_csv(scores)
+    times = pl.datetime_range(
+        pl.datetime(2026, 1, 1), pl.datetime(2026, 1, 1, 16, 35), "5m", eager=True
+    )
+    alarm = np.convolve(table["score"] > 100, [1, 1, 1])[: len(table)] > 0
+    dated = table.with_columns(time=times, is_anomaly=pl.Series(alarm), odd=~alarm)
+    path = scores.with_name("dated.csv")
+    dated.write_csv(path)
+    shown = run(path, "--label", "truth")
+    assert "Alarms: column is_anomaly." in shown
+    assert "A row every 300 s: column time." in shown
+    found = json.loads(run(path, "--label", "truth", "--json"))
+    assert found["seconds_per_row"] == 300
+    first = found["measures"][0]
+    judged = metrics.judge_incidents(table["truth"], alarm)
+    assert (first["choice"], first["value"]) == ("given threshold", judged.f1)
+    other = json.loads(run(path, "--label", "truth", "--json", "--alarm", "odd"))
+    assert other["measures"][0]["value"] != judged.f1
+    dated.write_parquet(path.with_suffix(".parquet"))
+    assert json.loads(run(path.with_suffix(".parquet"), "--label", "truth", "--json")) == found
+    assert "not both" in failing(path, "--label", "truth", "--alarm", "odd", "--threshold", "1")
+    assert "has no column 'od'" in failing(path, "--label", "truth", "--alarm", "od")
+
+
+def test_the_curve_of_incidents_is_written(scores: Path) -> None:
+    target = scores.with_name("curve.csv")
+    run(scores, "--label", "truth", "--seconds-per-row", "60", "--curve", target)
+    written = pl.read_csv(target)
+    table = pl.read_csv(scores)
+    front = metrics.incident_curve(table["truth"], table["score"]).front()
+    assert written["events_found"].to_list() == pytest.approx(front.recall.tolist())
+    assert written["false_incidents"].to_list() == front.false.tolist()
+    per_day = front.per_thousand / 1000 * 1440
+    assert written["false_per_day"].to_list() == pytest.approx(per_day.tolist())
+    message = failing(scores, "--label", "truth", "--curve", scores.with_name("no") / "curve.csv")
+    assert "does not exist" in message
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_picture_is_written(scores: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")
@@ -74,6 +123,10 @@ def test_the_picture_is_written(scores: Path, suffix: str) -> None:
 def test_a_wrong_column_is_corrected(scores: Path) -> None:
     assert "has no column 'trut'; did you mean 'truth'?" in failing(scores, "--label", "trut")
     assert "has no column 'raw'" in failing(scores, "--label", "truth", "--score", "raw")
+    assert "detect --label` writes" in failing(scores, "--label", "attack")
+    bare = scores.with_name("bare.csv")
+    bare.write_text("truth,flow\n0,1\n1,2\n")
+    assert f"alora-ts detect MODEL {bare} -o FILE" in failing(bare, "--label", "truth")
 
 
 def test_wrong_files_are_named(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_water_network(tmp_path: Path) -> None:
     test = water(tmp_path / "t.csv", days=3, first=dt.datetime(2016, 2, 5), attack=range(40, 60))
     found = invoke("detect", model, test, "-o", out)
     assert found.code == 0, found.err
-    assert "Label ATT_FLAG: 1 of 1 marked stretches have an alarm" in found.out
+    assert "Label ATT_FLAG: 1 of 1 events found" in found.out
     assert "ATT_FLAG 4" not in found.out  # it is no culprit
     written = pl.read_csv(out)
     assert written["ATT_FLAG"].sum() == 20
@@ -85,7 +85,7 @@ def test_a_test_bench(tmp_path: Path) -> None:
     out = tmp_path / "o.json"
     found = invoke("detect", model, test, "-o", out)
     assert found.code == 0, found.err
-    assert "1 of 1 marked stretches" in found.out
+    assert "1 of 1 events found" in found.out
     worst = max(json.loads(out.read_text())["incidents"], key=lambda one: one["score"])
     assert worst["culprits"][0]["variable"] == "Current"
 

@@ -218,8 +218,8 @@ def test_culprits_are_ranked_with_direction_and_values() -> None:
     assert str(incident.onset.time) == "2026-01-01T00:01"
     frame = incidents_frame([incident], kind="polars")
     assert frame.columns == [
-        *("incident", "start", "end", "rows", "score", "severity", "returns", "changed"),
-        *("onset", "origin", "ending", "place"),
+        *("incident", "start", "end", "rows", "score", "severity", "returns", "witnesses"),
+        *("changed", "onset", "origin", "ending", "place"),
         *("variable", "share", "direction", "value", "expected"),
     ]
     assert frame["origin"].to_list() == ["b"] * len(incident.culprits)

@@ -256,12 +256,16 @@ def incidents(alarm: Sequence[bool], gap: int) -> list[tuple[int, int]]:
 
 def judged_incidents(
     label: Sequence[bool], alarm: Sequence[bool], gap: int, widening: int
-) -> tuple[int, int, int, int]:
-    """Incidents, true ones, events found, normal rows in incidents."""
+) -> tuple[int, int, int, int, float | None]:
+    """Incidents, true ones, events found, normal rows in incidents, mean delay."""
     near = [any(label[max(0, row - widening) : row + widening + 1]) for row in range(len(label))]
     found = incidents(alarm, gap)
     true = [(s, e) for s, e in found if 2 * sum(near[s:e]) >= e - s]
-    events = incidents(label, 0)
-    met = sum(any(s < last and e > first for s, e in true) for first, last in events)
+    delays = []
+    for first, last in incidents(label, 0):
+        begins = [s for s, e in true if s < last and e > first]
+        if begins:
+            delays.append(max(min(begins) - first, 0))
     normal = sum(not label[row] for s, e in found for row in range(s, e))
-    return len(found), len(true), met, normal
+    mean = sum(delays) / len(delays) if delays else None
+    return len(found), len(true), len(delays), normal, mean

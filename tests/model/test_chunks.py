@@ -66,7 +66,9 @@ def _outline(incident: Incident) -> tuple[Any, ...]:
 
 def _numbers(incident: Incident) -> list[float]:
     parts = [(c.share, c.value, c.expected) for c in incident.culprits]
-    return [incident.score, incident.raw, *(number for part in parts for number in part)]
+    heard = [witness.share for witness in incident.witnesses]
+    assert len(heard) >= 2
+    return [incident.score, incident.raw, *heard, *(number for part in parts for number in part)]
 
 
 def test_other_suffixes_are_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from alora_ts.data.report import tell_moment
 from alora_ts.markup import boxed, html_table
+from alora_ts.metrics.measures import BEST, GIVEN
 from alora_ts.report.moments import number
 from alora_ts.report.notebook import incident_list, timeline
 
@@ -42,11 +43,26 @@ def backtest_section(found: Backtest) -> str:
         )
     )
     return (
-        f"<p>{escape(str(found))}.</p>{led}"
+        f"<p>{escape(str(found))}.</p>{_worth(found)}{led}"
         "<p>Each row was scored by a model fitted on earlier rows only. Relations, data "
         "preparation and model card below are those of the last fit.</p>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Fits"><table>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _worth(found: Backtest) -> str:
+    """What the labels say of the incidents, in a paragraph."""
+    evaluation = found.evaluation()
+    if evaluation is None:
+        return ""
+    given, best = (evaluation[choice, "incident F1"] for choice in (GIVEN, BEST))
+    label = escape(str(found.diagnosis.table.label_name))
+    return (
+        f"<p>By the label {label} the incident F1 is {given.value or 0:.2f}. With as many rows in "
+        f"alarm, random scores reach {given.random or 0:.2f} and an alarm that never ends "
+        f"{given.always or 0:.2f}; with the best level, which only the labels can choose, these "
+        f"scores reach {best.value or 0:.2f}.</p>"
     )
 
 

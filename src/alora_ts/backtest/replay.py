@@ -182,7 +182,8 @@ def _assemble(
         preparation=report,
         table=replayed,
     )
-    diagnosis = replace(diagnosis, health=check_diagnosis(last.model_, diagnosis))
+    health = (*last.model_.health, *check_diagnosis(last.model_, diagnosis))
+    diagnosis = replace(diagnosis, health=health)
     rounds = [
         _round(diagnosis, plan, first, float(part.model["threshold"]))
         for plan, part in zip(plans, parts, strict=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis import Diagnosis, Incident
+from alora_ts.metrics import Evaluation
 
 __all__ = ["Backtest", "Round"]
 
@@ -101,6 +102,13 @@ class Backtest:
         counted = Counter(incident.culprits[0].variable for incident in self.incidents)
         return tuple(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
+    def evaluation(self) -> Evaluation | None:
+        """What the incidents would have been worth, by the labels; None without any.
+
+        Beside them stand the best level of the same scores, a random score and an endless alarm.
+        """
+        return self.diagnosis.evaluate(incidents_only=True) if self.diagnosis.labelled else None
+
     def __repr__(self) -> str:
         return f"<Backtest: {self}>"
 
@@ -125,20 +133,12 @@ class Backtest:
 
     def to_frame(self) -> Any:
         """One row for each row replayed: :meth:`Diagnosis.to_frame` and the ``round``."""
-        diagnosis = self.diagnosis
-        columns: dict[str, NDArray[Any]] = {
-            "round": self.round_of,
-            "score": diagnosis.score,
-            "is_anomaly": diagnosis.alarm,
-            "raw": diagnosis.raw,
-            "rank": diagnosis.rank,
-            "error": diagnosis.error.sum(1),
-            "warm_up": diagnosis.warm_up,
-        }
-        return diagnosis.table.frame(columns)
+        columns = {"round": self.round_of, **self.diagnosis.columns()}
+        return self.diagnosis.table.frame(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """In a form JSON can hold: the rates, the rounds, and the diagnosis."""
+        """In a form JSON can hold: the rates, what they are worth, the rounds, the diagnosis."""
+        evaluation = self.evaluation()
         return {
             "rows": len(self.diagnosis),
             "days": self.days,
@@ -149,6 +149,7 @@ class Backtest:
             "leading_culprits": [
                 {"variable": name, "incidents": count} for name, count in self.leaders()
             ],
+            "evaluation": None if evaluation is None else dataclasses.asdict(evaluation),
             "rounds": [_round_dict(one) for one in self.rounds],
             "diagnosis": self.diagnosis.to_dict(),
         }

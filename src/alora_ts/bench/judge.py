@@ -12,7 +12,7 @@ from alora_ts.datasets import Dataset
 from alora_ts.diagnosis.alarms import LEVELS
 from alora_ts.metrics import best_f1, localization, period_window
 from alora_ts.metrics.evaluation import PERCENTS
-from alora_ts.metrics.measures import BEST, GIVEN, measured
+from alora_ts.metrics.measures import measured
 
 __all__ = ["judge_detection", "judge_localization"]
 
@@ -34,9 +34,14 @@ def judge_detection(
     range_window : int or "period"
         Of VUS and range-AUC; "period" is TSB-AD's, of the first variable.
     """
-    levels = {BEST: best_f1(data.label, score).threshold, GIVEN: _ALARM}
-    window = period_window(data.test[:, 0]) if range_window == "period" else range_window
-    found = measured(data.label, score, levels, window=window, seconds_per_row=None)
+    found = measured(
+        data.label,
+        score,
+        best=best_f1(data.label, score).threshold,
+        alarm=score > _ALARM,
+        window=period_window(data.test[:, 0]) if range_window == "period" else range_window,
+        seconds_per_row=None,
+    )
     return {
         f"{choice} / {name}": Measurement(one.value, one.precision, one.recall)
         for (choice, name), one in found.items()

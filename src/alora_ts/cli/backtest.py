@@ -27,6 +27,7 @@ from alora_ts.cli.common import (
     split_names,
 )
 from alora_ts.cli.detect import NOTHING_JUDGED, keep_severe, refuse_unwritable, tell_written
+from alora_ts.cli.evaluation_table import print_evaluation
 from alora_ts.cli.reading import LabelOption, reads_files
 from alora_ts.cli.settings import (
     MergeOption,
@@ -184,3 +185,8 @@ def _print(found: Backtest) -> None:
         led = ", ".join(f"{name} {count}" for name, count in found.leaders()[:10])
         out.print(f"Incidents by their first culprit: {led}", markup=False)
     out.print(f"{found}.", markup=False)
+    evaluation = found.evaluation()
+    if evaluation is not None:
+        label = found.diagnosis.table.label_name
+        said = f"By the label {label}, which marks {evaluation.events:,} events:"
+        print_evaluation(evaluation, said=[said], alarms="these alarms")

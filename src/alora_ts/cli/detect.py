@@ -253,8 +253,9 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 def print_incidents(
     incidents: Sequence[Incident], *, told: Callable[[Incident], list[Fact]] | None = None
 ) -> None:
-    """Print a table of incidents, the worst first."""
-    from rich.table import Table
+    """Print the incidents, the worst first: a line of numbers, and below it what is known."""
+    from rich.padding import Padding
+    from rich.text import Text
 
     from alora_ts.diagnosis.fields import describe, facts
     from alora_ts.diagnosis.severity import by_severity, count_severities
@@ -263,43 +264,30 @@ def print_incidents(
     if not incidents:
         out.print("No incident.")
         return
-    table = Table(title=count_severities(incidents))
-    for heading in ("from", "to", "rows", "× alarm level", "severity", "culprits"):
-        table.add_column(heading, justify="right" if heading.startswith(("rows", "×")) else "left")
+    out.print(Text(count_severities(incidents), style="bold"))
     for incident in by_severity(incidents):
+        known = facts(describe(incident)) if told is None else told(incident)
+        row_s = "row" if incident.rows == 1 else "rows"
+        out.print(
+            Text(f"{_moment(incident.start_time)} to {_moment(incident.end_time)}", style="bold"),
+            f"({incident.rows:,} {row_s}): {incident.score:.1f} × alarm level, {incident.severity}",
+        )
         said = [
             f"{c.variable} {c.share:.0%} ({c.direction}: {c.value:.4g}, expected {c.expected:.4g})"
             for c in incident.culprits[:3]
         ]
-        known = facts(describe(incident)) if told is None else told(incident)
         said += [f"{fact.label}: {fact.text}" for fact in known]
-        table.add_row(
-            _moment(incident.start_time),
-            _moment(incident.end_time),
-            f"{incident.rows:,}",
-            f"{incident.score:.1f}",
-            incident.severity,
-            "\n".join(said),
-        )
-    out.print(table)
+        out.print(*(Padding(Text(line), (0, 0, 0, 4), expand=False) for line in said))
 
 
 def _print_truth(diagnosis: Diagnosis) -> None:
-    """Say how the alarms agree with the labels, where there are any."""
-    from alora_ts.metrics.events import runs
-
-    marks = diagnosis.labels
-    if marks is None or not marks.any():
-        return
-    starts, ends = runs(marks)
-    found = sum(bool(diagnosis.alarm[a:b].any()) for a, b in zip(starts, ends, strict=True))
-    stray = sum(not marks[one.start : one.end].any() for one in diagnosis.incidents)
-    console().print(
-        f"Label {diagnosis.table.label_name}: {found} of {len(starts)} marked stretches have an "
-        f"alarm, {stray} of {len(diagnosis.incidents)} incidents lie outside of all. "
-        "`alora-ts evaluate` on the scores says what that is worth beside chance.",
-        markup=False,
-    )
+    """Say how the incidents agree with the labels, where there are any."""
+    if diagnosis.labelled:
+        said = f"Label {diagnosis.table.label_name}: {diagnosis.judgement()}"
+        console().print(
+            f"{said} `alora-ts evaluate` on the scores says what that is worth beside chance.",
+            markup=False,
+        )
 
 
 def _moment(time: object) -> str:

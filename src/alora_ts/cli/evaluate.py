@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from alora_ts.cli.common import refuse_early
+from alora_ts.cli.detect import tell_written
+from alora_ts.cli.evaluation_table import print_evaluation
+from alora_ts.cli.scores_file import read_scores
+
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from alora_ts.metrics import Evaluation
-
-_ALARMS = "is_anomaly"
+    from alora_ts.metrics import IncidentCurve
 
 
 def evaluate(
@@ -34,13 +33,36 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    alarm: Annotated[
+        str | None,
+        typer.Option(
+            help="In its place a column of alarms raised without labels; by default is_anomaly.",
+            show_default=False,
+        ),
+    ] = None,
     window: Annotated[
         int, typer.Option(help="Largest tolerance around events for VUS, in rows.", min=0)
     ] = 100,
     seconds_per_row: Annotated[
         float | None,
         typer.Option(
-            help="Time between rows: delays in seconds, false alarms per day.", show_default=False
+            help="Time between rows, for false incidents per day; by default that of the file's "
+            "column of times.",
+            show_default=False,
+        ),
+    ] = None,
+    gap: Annotated[
+        int | None,
+        typer.Option(
+            help="Alarms at most so many rows apart are one incident.", min=0, show_default="10"
+        ),
+    ] = None,
+    widening: Annotated[
+        int | None,
+        typer.Option(
+            help="Within so many rows of an event an incident is still true.",
+            min=0,
+            show_default="20",
         ),
     ] = None,
     point_adjusted: Annotated[
@@ -54,136 +76,100 @@ def evaluate(
         Path | None,
         typer.Option(help="Draw score, events and curves into this .png, .svg or .pdf file."),
     ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the events found against false incidents, of every threshold worth "
+            "choosing, into this .csv or .parquet file."
+        ),
+    ] = None,
 ) -> None:
     """Evaluate scores against labels, with a random score and an endless alarm beside them.
 
     The truth is a column of your own. `alora-ts detect … --label attack -o scores.csv` writes it
     beside the scores; the column `is_anomaly` there holds the tool's own alarms.
 
-    Example: `alora-ts evaluate scores.csv --label attack --threshold 1 --plot out.png`
+    Example: `alora-ts evaluate scores.csv --label attack --plot out.png --curve curve.csv`
     """
     from alora_ts import metrics
-    from alora_ts.errors import DataError
+    from alora_ts.data.write import check_writable, write_table
+    from alora_ts.errors import AloraError, DataError
+    from alora_ts.metrics.incidents import GAP, WIDENING
     from alora_ts.progress import Step, reporting
 
-    marked, values = _read(scores, label, score)
+    if threshold is not None and alarm is not None:
+        raise AloraError("give --threshold or --alarm, not both")
+    refuse_early(plot)
+    refuse_early(curve)
+    if curve is not None:
+        check_writable(curve)
+    gap = GAP if gap is None else gap
+    widening = WIDENING if widening is None else widening
+    read = read_scores(scores, label=label, score=score, alarm=alarm, unless=threshold is not None)
+    seconds = read.seconds_per_row if seconds_per_row is None else seconds_per_row
     try:
         with reporting(None) as report:
             found = metrics.evaluate(
-                marked,
-                values,
+                read.label,
+                read.score,
                 threshold=threshold,
+                alarm=read.alarm,
                 window=window,
-                seconds_per_row=seconds_per_row,
+                seconds_per_row=seconds,
                 i_know_it_misleads=point_adjusted,
+                gap=gap,
+                widening=widening,
                 on_step=lambda done, total: report(Step("evaluating", done, total)),
             )
     except DataError as error:
         raise DataError(f"{scores}, columns {label!r} and {score!r}: {error}") from error
+    front = metrics.incident_curve(read.label, read.score, gap=gap, widening=widening).front()
+    numbers = _numbers(front, seconds)
     if plot is not None:
         from alora_ts.report.evaluation_plot import plot_evaluation
 
-        plot_evaluation(marked, values, plot, threshold=threshold)
+        plot_evaluation(
+            read.label,
+            read.score,
+            plot,
+            threshold=threshold,
+            alarm=read.alarm,
+            seconds_per_row=seconds,
+            gap=gap,
+            widening=widening,
+        )
+    if curve is not None:
+        import polars as pl
+
+        write_table(pl.DataFrame(numbers), curve)
     if as_json:
         import dataclasses
         import json
 
-        typer.echo(json.dumps(dataclasses.asdict(found), indent=2, allow_nan=False))
+        said = {**dataclasses.asdict(found), "incident_curve": numbers}
+        typer.echo(json.dumps(said, indent=2, allow_nan=False))
     else:
-        _print(found)
+        alarms = "given threshold" if read.alarm is None else "given alarms"
+        print_evaluation(found, said=[str(found), *read.said], alarms=alarms)
+        tell_written(plot, curve)
 
 
-def _read(path: Path, label: str, score: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    import polars as pl
+def _numbers(front: IncidentCurve, seconds: float | None) -> list[dict[str, float]]:
+    """A line for each threshold worth choosing, highest first."""
+    from alora_ts.metrics.incidents import per_day
 
-    from alora_ts.errors import DataError, nearest
-
-    if not path.is_file():
-        raise DataError(f"cannot read {path}: there is no such file")
-    suffix = path.suffix.lower()
-    if suffix not in {".csv", ".parquet"}:
-        raise DataError(f"cannot read {path}: its name must end in .csv or .parquet")
-    try:
-        table = pl.scan_csv(path) if suffix == ".csv" else pl.scan_parquet(path)
-        known = table.collect_schema().names()
-        for name in (label, score):
-            if name not in known:
-                raise DataError(f"{path} has no column {name!r}{nearest(name, known)}")
-        _refuse_own_alarms(table, path, label, score, known)
-        found = table.select(label, score).collect()
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"cannot read {path}: {error}") from error
-    for name in (label, score):
-        column = found[name]
-        if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-            raise DataError(
-                f"{path}, column {name!r} must be numbers, but its type is {column.dtype}; "
-                f"write it as numbers"
-            )
-        missing = column.is_null().arg_true()
-        if len(missing):
-            raise DataError(
-                f"{path}, column {name!r} has no value in row {missing[0]} ({len(missing)} such "
-                f"rows, counting from 0 below the header); fill them or drop these rows"
-            )
-    return found[label].to_numpy(), found[score].cast(pl.Float64).to_numpy()
-
-
-def _refuse_own_alarms(
-    table: pl.LazyFrame, path: Path, label: str, score: str, known: list[str]
-) -> None:
-    """Refuse a label that is the alarms of the same file: every metric would be perfect."""
-    import polars as pl
-
-    from alora_ts.errors import DataError
-
-    if _ALARMS not in known:
-        return
-    names = dict.fromkeys([label, _ALARMS, score, *(["warm_up"] if "warm_up" in known else [])])
-    rows = table.select(*names).collect()
-    if rows[label].dtype != pl.Boolean and not rows[label].dtype.is_numeric():
-        return
-    alarms, marks = rows[_ALARMS].cast(pl.Float64), rows[label].cast(pl.Float64)
-    if not alarms.equals(marks.alias(_ALARMS)) or not rows[score].dtype.is_numeric():
-        return
-    above = rows[score] > 1
-    if "warm_up" in rows.columns:
-        above &= ~rows["warm_up"].cast(pl.Boolean)
-    inside = above & (marks > 0)
-    # An alarm may last while the score is a little below 1; it never misses a score above.
-    if above.any() and inside.sum() == above.sum() and 2 * inside.sum() >= (marks > 0).sum():
-        raise DataError(
-            f"{path}: the column {label!r} holds the alarms of this file, not the truth, so every "
-            "metric would be perfect; name a column with labels of your own (detect --label "
-            "writes it along)"
+    lines = []
+    for at, false in enumerate(front.per_thousand.tolist()):
+        daily = per_day(false, seconds)
+        lines.append(
+            {
+                "threshold": float(front.threshold[at]),
+                "events_found": float(front.recall[at]),
+                "false_incidents": int(front.false[at]),
+                "false_per_1000_rows": false,
+                **({} if daily is None else {"false_per_day": daily}),
+                "precision": float(front.precision[at]),
+                "f1": float(front.f1[at]),
+            }
         )
-
-
-def _print(found: Evaluation) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from alora_ts.metrics.evaluation import COLUMNS
-    from alora_ts.metrics.incidents import GAP, WIDENING
-
-    console = Console()
-    console.print(str(found), highlight=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("", no_wrap=True)
-    for name in COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
-    choice = None
-    for measure in found.measures:
-        if measure.choice != choice:
-            choice = measure.choice
-            table.add_row(f"[bold]{choice}[/]")
-        table.add_row(f"  {measure.name}", *measure.cells())
-    console.print(table)
-    console.print(
-        "random: mean ± standard deviation of random scores; always: an alarm that never ends; "
-        "above chance: 0 is the better of the two, 1 is perfect. Incidents: alarms at most "
-        f"{GAP} rows apart are one; true if half of its rows lie within {WIDENING} rows of an "
-        "event.",
-        style="dim",
-        highlight=False,
-    )
+    return lines

@@ -14,6 +14,7 @@ from alora_ts.diagnosis.alarms import LEVELS, Alarms, Levels
 from alora_ts.diagnosis.incident import Incident
 from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.stretch import Alarming, Details, Stretch
+from alora_ts.diagnosis.witnesses import Heard
 
 __all__ = ["Block", "Details", "IncidentBuilder", "Pushed"]
 
@@ -41,6 +42,8 @@ class Block:
         segment begins, are enough to tell.
     shift : ndarray of shape (n,) or None
         What was taken off each score as usual, in times of the alarm level; None: nothing.
+    heard : Heard or None
+        What the witnesses of the score said of each row; None where nobody asks.
     """
 
     score: NDArray[np.float64]
@@ -50,6 +53,7 @@ class Block:
     times: NDArray[Any] | None = None
     segments: NDArray[np.integer] | None = None
     shift: NDArray[np.float64] | None = None
+    heard: Heard | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -66,6 +70,7 @@ class Block:
             times=None if self.times is None else self.times[start:],
             segments=None if self.segments is None else self.segments[start:],
             shift=None if self.shift is None else self.shift[start:],
+            heard=None if self.heard is None else self.heard.part(slice(start, None)),
         )
 
 
@@ -205,7 +210,11 @@ class IncidentBuilder:
             rows = place + self._rows
             times = rows if block.times is None else block.times[place]
             said = block.details(place)
-            yield place, Alarming(rows, times, block.score[place], block.raw[place], said)
+            heard = None if block.heard is None else block.heard.part(place)
+            yield (
+                place,
+                Alarming(rows, times, block.score[place], block.raw[place], said, heard=heard),
+            )
 
     def _runs(
         self, rows: NDArray[np.int64], breaks: NDArray[np.int64]

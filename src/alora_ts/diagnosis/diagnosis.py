@@ -22,7 +22,8 @@ from alora_ts.diagnosis.repeats import WITHIN, Recurring, find_repeats
 from alora_ts.diagnosis.severity import by_severity, count_severities
 from alora_ts.diagnosis.structure import Structure
 from alora_ts.errors import DataError
-from alora_ts.metrics import Evaluation, evaluate
+from alora_ts.metrics import Evaluation, IncidentJudgement, evaluate, judge_incidents
+from alora_ts.metrics.incidents import GAP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -130,17 +131,58 @@ class Diagnosis:
         """Which rows the caller marked as anomalous; None where there was no label."""
         return self.table.label
 
-    def evaluate(self) -> Evaluation:
-        """What the scores are worth against the labels, with chance beside every number.
+    @property
+    def labelled(self) -> bool:
+        """Whether there are labels to judge by: they mark some rows and not all."""
+        return self.labels is not None and 0 < int(self.labels.sum()) < len(self)
+
+    def judgement(self) -> IncidentJudgement:
+        """What the incidents are worth against the labels.
+
+        Raises
+        ------
+        DataError
+            When the rows have no labels, or these mark no row.
+        """
+        return judge_incidents(self._labels(), self._inside(), **self._judged_by())
+
+    def evaluate(self, *, incidents_only: bool = False) -> Evaluation:
+        """What scores and incidents are worth against the labels, chance beside every number.
+
+        Parameters
+        ----------
+        incidents_only : bool
+            Whether to leave out what counts rows, which takes most of the time.
 
         Raises
         ------
         DataError
             When the rows have no labels, or these mark no row or all.
         """
+        return evaluate(
+            self._labels(),
+            self.score,
+            alarm=self._inside(),
+            incidents_only=incidents_only,
+            **self._judged_by(),
+        )
+
+    def _labels(self) -> NDArray[np.bool_]:
         if self.labels is None:
             raise DataError("there is no label to judge by; name the column with label= (--label)")
-        return evaluate(self.labels.astype(int), self.score, threshold=1.0)
+        return self.labels
+
+    def _inside(self) -> NDArray[np.bool_]:
+        """Which rows lie in an incident."""
+        inside = np.zeros(len(self), dtype=bool)
+        for one in self.incidents:
+            inside[one.start : one.end] = True
+        return inside
+
+    def _judged_by(self) -> dict[str, Any]:
+        dated = self.timestamps is not None and self.timestamps.dtype.kind == "M"
+        step = self.model.get("step_seconds") if dated else None
+        return {"gap": self.model.get("incident_gap", GAP), "seconds_per_row": step or None}
 
     def recurring(self, *, within: int = WITHIN) -> tuple[Recurring, ...]:
         """Incidents of the same pattern put together, see :mod:`alora_ts.diagnosis.repeats`."""
@@ -208,6 +250,23 @@ class Diagnosis:
         aside = np.isin(self.variables, incident.aside)
         return self.judge.expected(self.values[start:end].astype(np.float64), aside)
 
+    def columns(self, *, variables: bool = False) -> dict[str, NDArray[Any]]:
+        """The columns of :meth:`to_frame`, without the caller's times."""
+        columns: dict[str, NDArray[Any]] = {
+            "score": self.score,
+            "is_anomaly": self.alarm,
+            "raw": self.raw,
+            "rank": self.rank,
+            "error": self.error.sum(1),
+            "warm_up": self.warm_up,
+        }
+        if self.table.label is not None and self.table.label_name is not None:
+            columns.setdefault(self.table.label_name, self.table.label)
+        if variables:
+            for number, name in enumerate(self.variables):
+                columns[f"localization:{name}"] = self.localization[:, number]
+        return columns
+
     def to_frame(self, *, variables: bool = False) -> Any:
         """One row for each row diagnosed, in the kind of table that was given.
 
@@ -222,20 +281,7 @@ class Diagnosis:
             Columns ``score, is_anomaly, raw, rank, error, warm_up``, beside the caller's times and
             labels.
         """
-        columns: dict[str, NDArray[Any]] = {
-            "score": self.score,
-            "is_anomaly": self.alarm,
-            "raw": self.raw,
-            "rank": self.rank,
-            "error": self.error.sum(1),
-            "warm_up": self.warm_up,
-        }
-        if self.table.label is not None and self.table.label_name is not None:
-            columns.setdefault(self.table.label_name, self.table.label)
-        if variables:
-            for number, name in enumerate(self.variables):
-                columns[f"localization:{name}"] = self.localization[:, number]
-        return self.table.frame(columns)
+        return self.table.frame(self.columns(variables=variables))
 
     def incidents_frame(self) -> Any:
         """One row for each incident and culprit, in the kind of table that was given.

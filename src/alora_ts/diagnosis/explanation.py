@@ -38,6 +38,7 @@ from alora_ts.diagnosis.incident import STANDS_OUT
 from alora_ts.diagnosis.origins import Mechanisms, divergence
 from alora_ts.diagnosis.shares import shares
 from alora_ts.diagnosis.usual import Usual
+from alora_ts.diagnosis.witnesses import Witnesses
 
 __all__ = ["Explanation", "Judge"]
 
@@ -108,12 +109,15 @@ class Judge:
     mechanisms : Mechanisms or None
     limit : float
         Judges count within ± so many scaled units, as for the network; deviations do not.
+    witnesses : Witnesses or None
+        Those of the score, where it hears several.
     """
 
     standardiser: Standardiser
     usual: Usual
     mechanisms: Mechanisms | None
     limit: float
+    witnesses: Witnesses | None = None
 
     def expected(self, values: NDArray[np.floating], aside: NDArray[np.bool_]) -> Array:
         """What each signal would have been without those set aside, (n, d), in own units."""

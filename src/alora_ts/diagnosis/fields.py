@@ -26,6 +26,9 @@ _SPREAD = 5
 
 _TOLD = 3
 
+_AUDIBLE = 0.2
+"""Share of the evidence from which on a witness is named; of three the strongest always has it."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -114,6 +117,16 @@ def _culprits_fact(culprits: Sequence[Mapping[str, Any]]) -> Fact | None:
     return None
 
 
+def _witnesses_fact(witnesses: Sequence[Mapping[str, Any]]) -> Fact:
+    """Those with much of the evidence; of the others, those without whom nobody would be called."""
+    tipped = [one for one in witnesses[1:] if one["decisive"]]
+    heard = [one for one in witnesses if float(one["share"]) >= _AUDIBLE or one in tipped]
+    said = [f"{one['text']} ({100 * float(one['share']):.0f} %)" for one in heard]
+    named = " or the ".join(str(one["name"]) for one in tipped)
+    note = f"Without the {named} it would not have alarmed." if tipped else ""
+    return Fact("seen by", "; ".join(said), note)
+
+
 def _change(incident: Incident) -> str:
     """Since when, which signals, how much."""
     signals = ", ".join(
@@ -147,6 +160,13 @@ FIELDS: tuple[Field, ...] = (
         ),
         cell=lambda returns: returns["rows"] if returns else math.nan,
         fact=lambda returns: Fact("normal operation shows this", returns["text"]),
+    ),
+    Field(
+        "witnesses",
+        list[dict[str, Any]] | None,
+        lambda one: [dataclasses.asdict(witness) for witness in one.witnesses] or None,
+        cell=lambda witnesses: witnesses[0]["name"] if witnesses else "",
+        fact=_witnesses_fact,
     ),
     Field(
         "changed",

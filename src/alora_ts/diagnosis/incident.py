@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from alora_ts.diagnosis.onset import Arrival
 from alora_ts.diagnosis.returns import ReturnPeriod
+from alora_ts.diagnosis.witnesses import Witness
 
 __all__ = ["DIFFUSE", "STANDS_OUT", "Culprit", "Ending", "Incident", "Origin", "severity_of"]
 
@@ -103,6 +104,9 @@ class Incident:
         Whether the system has changed since: what is usual moved during the incident by more than
         half the alarm level, because more than half of the rows remembered (2,500 of 5,000 by
         default) lie there by now. Later rows are judged by the new level; fit again.
+    witnesses : tuple of Witness
+        What gave the evidence at the peak, the strongest first; none where the score hears only
+        one (:mod:`alora_ts.diagnosis.witnesses`).
     ending : {"quiet", "gap"} or None
         Whether quiet rows ended it, or a gap did: then nobody knows how it went on. None while it
         lasts, as far as there are rows.
@@ -123,6 +127,7 @@ class Incident:
     aside: tuple[str, ...] = ()
     returns: ReturnPeriod | None = None
     changed: bool = False
+    witnesses: tuple[Witness, ...] = ()
     ending: Ending | None = None
 
     def _repr_html_(self) -> str:

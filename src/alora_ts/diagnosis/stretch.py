@@ -14,6 +14,7 @@ from alora_ts.diagnosis.incident import Ending, Incident, severity_of
 from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.sample import Rows, Sample
 from alora_ts.diagnosis.story import Story, tell
+from alora_ts.diagnosis.witnesses import Heard, Witness
 
 __all__ = ["Alarming", "Details", "Stretch"]
 
@@ -59,6 +60,8 @@ class Alarming:
     details : Details
     skipped : int
         How many rows of ``details`` come before these.
+    heard : Heard or None
+        What the witnesses of a score said; None where nobody asks.
     """
 
     numbers: NDArray[np.int64]
@@ -67,6 +70,7 @@ class Alarming:
     raw: Array
     details: Details
     skipped: int = 0
+    heard: Heard | None = None
 
     def part(self, start: int, end: int) -> Alarming:
         """The rows from the ``start``-th to before the ``end``-th."""
@@ -77,6 +81,7 @@ class Alarming:
             self.raw[start:end],
             self.details,
             self.skipped + start,
+            None if self.heard is None else self.heard.part(slice(start, end)),
         )
 
     @property
@@ -157,6 +162,7 @@ class Stretch:
         if more.score[highest] > self._score:
             self._score, self._raw = float(more.score[highest]), float(more.raw[highest])
             self._peak, self._peak_time = int(more.numbers[highest]), more.times[highest]
+            self._witnesses = _witnesses(more, highest)
         self._sample.add(more.rows)
         self._judge = more.details.judge
 
@@ -184,6 +190,7 @@ class Stretch:
             aside=story.aside,
             returns=None if self._returns is None else self._returns(self._raw),
             changed=self.changed,
+            witnesses=self._witnesses,
             ending=self.ending,
         )
 
@@ -192,3 +199,13 @@ class Stretch:
             story = tell(self._judge, self._variables, self._sample.settled, self._before)
             self._told = self._sample.changed, story
         return self._told[1]
+
+
+def _witnesses(rows: Alarming, at: int) -> tuple[Witness, ...]:
+    """Who gave the evidence of one row."""
+    known, heard = rows.details.judge.witnesses, rows.heard
+    if known is None or heard is None:
+        return ()
+    surprise = rows.details.surprise[rows.skipped + at]
+    raw, lift = float(heard.raw[at]), float(heard.lift[at])
+    return known.speak(raw, lift, surprise, score=float(rows.score[at]))

@@ -14,10 +14,10 @@ from alora_ts.markup import boxed, html_table
 from alora_ts.metrics.auc import both_classes
 from alora_ts.metrics.curves import best_f1
 from alora_ts.metrics.events import runs
-from alora_ts.metrics.incidents import GAP, WIDENING
-from alora_ts.metrics.inputs import same_length
+from alora_ts.metrics.incidents import GAP, WIDENING, said_of_incidents
+from alora_ts.metrics.inputs import as_binary, same_length
 from alora_ts.metrics.localization import Segments, localization
-from alora_ts.metrics.measures import BEST, GIVEN, Value, measured
+from alora_ts.metrics.measures import Value, measured
 
 __all__ = ["COLUMNS", "Evaluation", "Measure", "evaluate"]
 
@@ -37,8 +37,9 @@ class Measure:
     Attributes
     ----------
     choice : str
-        "best threshold" (chosen with the labels: an oracle's), "given threshold" (without them),
-        "all thresholds" (none is chosen), or "localization".
+        "best threshold" (chosen with the labels: an oracle's; incidents have a best one of their
+        own), "given threshold" (without them, or the given alarms), "all thresholds" (none is
+        chosen), or "localization".
     name : str
         What is measured.
     value : float or None
@@ -85,7 +86,9 @@ class Measure:
 def _cell(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
+    if abs(value) < 10:
+        return f"{value:.3f}"
+    return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +107,9 @@ class Evaluation:
         Where the affiliation F1 is best.
     threshold : float or None
         The given one.
+    gap, widening : int
+        What was called one incident, and a true one.
+    seconds_per_row : float or None
     """
 
     measures: tuple[Measure, ...]
@@ -112,6 +118,9 @@ class Evaluation:
     anomalous: float
     best_threshold: float
     threshold: float | None
+    gap: int
+    widening: int
+    seconds_per_row: float | None
 
     def __repr__(self) -> str:
         return f"<Evaluation: {self}>"
@@ -123,9 +132,14 @@ class Evaluation:
             f"anomalous; best threshold (affiliation F1) {self.best_threshold:.6g}"
         )
 
+    @property
+    def said_of_incidents(self) -> str:
+        """What was called an incident, and a true one."""
+        return said_of_incidents(self.gap, self.widening)
+
     def _repr_html_(self) -> str:
         rows = [[one.choice, one.name, *one.cells()] for one in self.measures]
-        said = f"<p><b>Evaluation</b> {escape(str(self))}</p>"
+        said = f"<p><b>Evaluation</b> {escape(str(self))}. {escape(self.said_of_incidents)}</p>"
         return boxed(said, html_table(["", "", *COLUMNS], rows, numbers=range(2, 8)))
 
     def __getitem__(self, key: tuple[str, str]) -> Measure:
@@ -142,6 +156,7 @@ def evaluate(
     score: ArrayLike,
     *,
     threshold: float | None = None,
+    alarm: ArrayLike | None = None,
     truth: ArrayLike | None = None,
     variable_scores: ArrayLike | None = None,
     segments: Segments | None = None,
@@ -152,6 +167,7 @@ def evaluate(
     i_know_it_misleads: bool = False,
     gap: int = GAP,
     widening: int = WIDENING,
+    incidents_only: bool = False,
     on_step: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Evaluate a score by every metric, with chance levels beside each number.
@@ -165,6 +181,8 @@ def evaluate(
     threshold : float, optional
         A threshold chosen *without* the labels: rows with ``score > threshold`` are alarms. Adds
         the values that operation would see.
+    alarm : array_like of shape (n,), optional
+        In its place alarms, 0 or 1 per row, that follow from no one threshold.
     truth, variable_scores : array_like of shape (n, d), optional
         Which variables are affected, and the score of each: adds localization.
     segments : list of (start, end), optional
@@ -179,6 +197,8 @@ def evaluate(
         Whether to add point-adjusted F1; see :func:`~alora_ts.metrics.point_adjusted`.
     gap, widening : int
         What one incident is and which are true, see :mod:`alora_ts.metrics.incidents`.
+    incidents_only : bool
+        Whether to leave out what counts rows, which takes most of the time.
     on_step : callable, optional
         Called with (done, total) as the work proceeds.
 
@@ -191,7 +211,8 @@ def evaluate(
     DataError
         When the arrays are unusable or only one class occurs.
     AloraError
-        When only one of ``truth`` and ``variable_scores`` is given, or ``repeats`` is below 1.
+        When only one of ``truth`` and ``variable_scores`` is given, both of ``threshold`` and
+        ``alarm`` are, or ``repeats`` is below 1.
 
     Examples
     --------
@@ -209,42 +230,52 @@ def evaluate(
         raise AloraError(f"repeats must be at least 1, but it is {repeats}")
     if threshold is not None and not np.isfinite(threshold):
         raise AloraError(f"threshold must be finite, but it is {threshold}")
+    if threshold is not None and alarm is not None:
+        raise AloraError("give a threshold or alarms, not both")
     # First what is quick and may be refused, then the long part.
     which = []
     if truth is not None and variable_scores is not None:
         same_length(marked, np.asarray(truth), ("label", "truth"))
         which = _localized(truth, variable_scores, segments)
-    levels = {BEST: best_f1(marked, scores).threshold}
-    if threshold is not None:
-        levels[GIVEN] = float(threshold)
+    alarms = None if threshold is None else scores > threshold
+    if alarm is not None:
+        alarms = as_binary(alarm, "alarm")
+        same_length(marked, alarms, ("label", "alarm"))
+    best = best_f1(marked, scores).threshold
     done = 0
 
-    def measure(scores: NDArray[np.float64], levels: dict[str, float]) -> dict[Key, Value]:
+    def measure(
+        scores: NDArray[np.float64], best: float, alarms: NDArray[np.bool_] | None
+    ) -> dict[Key, Value]:
         nonlocal done
         found = measured(
             marked,
             scores,
-            levels,
+            best=best,
+            alarm=alarms,
             window=window,
             seconds_per_row=seconds_per_row,
             i_know_it_misleads=i_know_it_misleads,
             gap=gap,
             widening=widening,
+            incidents_only=incidents_only,
         )
         done += 1
         if on_step is not None:
             on_step(done, repeats + 2)
         return found
 
-    ours = measure(scores, levels)
-    always = measure(np.zeros(marked.size), dict.fromkeys(levels, -1.0))
+    ours = measure(scores, best, alarms)
+    endless = None if alarms is None else np.ones(marked.size, dtype=bool)
+    always = measure(np.zeros(marked.size), -1.0, endless)
     rng = np.random.default_rng(seed)
-    alarmed = {choice: int((scores > level).sum()) for choice, level in levels.items()}
     drawn = []
     for _ in range(repeats):
         chance = rng.random(marked.size)
-        as_many = {choice: _level_for(chance, count) for choice, count in alarmed.items()}
-        drawn.append(measure(chance, as_many))
+        # As many alarms as the score raises.
+        as_many = None if alarms is None else chance > _level_for(chance, int(alarms.sum()))
+        level = _level_for(chance, int((scores > best).sum()))
+        drawn.append(measure(chance, level, as_many))
 
     lines = [
         _line(key, value, [one[key].value for one in drawn], always[key].value)
@@ -255,8 +286,11 @@ def evaluate(
         rows=marked.size,
         events=runs(marked)[0].size,
         anomalous=float(marked.mean()),
-        best_threshold=levels[BEST],
-        threshold=levels.get(GIVEN),
+        best_threshold=best,
+        threshold=None if threshold is None else float(threshold),
+        gap=gap,
+        widening=widening,
+        seconds_per_row=seconds_per_row,
     )
 
 

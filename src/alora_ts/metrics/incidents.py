@@ -3,13 +3,14 @@
 Alarming rows with at most ``gap`` quiet ones between them are one incident. It is *true* when at
 least half of its rows lie in an event widened by ``widening`` rows on both sides, else false. An
 event is *found* when a true incident overlaps it. Precision is the share of incidents that are
-true, recall the share of events that are found.
+true, recall the share of events that are found. The delay of a found event is how long after its
+start the first of these incidents begins, 0 where it was there before.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,8 @@ __all__ = [
     "IncidentJudgement",
     "incident_curve",
     "judge_incidents",
+    "per_day",
+    "said_of_incidents",
 ]
 
 GAP, WIDENING = 10, 20
@@ -48,6 +51,10 @@ class IncidentJudgement:
         Rows outside events.
     alarmed_rows : int
         Those of them that lie in an incident.
+    delay : float or None
+        Mean delay of the found events, in rows; None where none is found.
+    gap, widening : int
+        What was called one incident, and a true one.
     seconds_per_row : float or None
     """
 
@@ -57,6 +64,9 @@ class IncidentJudgement:
     found: int
     normal_rows: int
     alarmed_rows: int
+    delay: float | None
+    gap: int
+    widening: int
     seconds_per_row: float | None = None
 
     @property
@@ -87,14 +97,28 @@ class IncidentJudgement:
     @property
     def per_day(self) -> float | None:
         """False incidents in a normal day; None where the time between rows is not known."""
-        if self.seconds_per_row is None:
-            return None
-        return self.per_thousand / 1000.0 * SECONDS_PER_DAY / self.seconds_per_row
+        return per_day(self.per_thousand, self.seconds_per_row)
 
     @property
     def normal_share(self) -> float:
         """Share of the normal rows that lie in an incident."""
         return self.alarmed_rows / max(self.normal_rows, 1)
+
+    def __str__(self) -> str:
+        """Two sentences for a terminal: the numbers, and what was counted."""
+        daily = "" if self.per_day is None else f", {self.per_day:.3g} a day"
+        waited = ""
+        if self.delay is not None:
+            long = f"{self.delay:.1f} rows"
+            if self.seconds_per_row is not None:
+                long = f"{self.delay * self.seconds_per_row:,.0f} s"
+            waited = f", {long} after their start on average"
+        return (
+            f"{self.found:,} of {self.events:,} events found{waited}, by {self.incidents:,} "
+            f"incidents of which {self.false:,} are false ({self.per_thousand:.3g} per 1,000 "
+            f"normal rows{daily}); incident F1 {self.f1:.2f}, {self.normal_share:.2%} of the "
+            f"normal rows in incidents. {said_of_incidents(self.gap, self.widening)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -109,6 +133,8 @@ class IncidentCurve:
     false : ndarray of int, shape (k,)
         False incidents.
     normal_rows : int
+    gap, widening : int
+        What was called one incident, and a true one.
     """
 
     threshold: NDArray[np.float64]
@@ -117,6 +143,14 @@ class IncidentCurve:
     f1: NDArray[np.float64]
     false: NDArray[np.int64]
     normal_rows: int
+    gap: int
+    widening: int
+
+    @property
+    def per_thousand(self) -> NDArray[np.float64]:
+        """False incidents in a thousand normal rows, (k,)."""
+        rates: NDArray[np.float64] = 1000.0 * self.false / max(self.normal_rows, 1)
+        return rates
 
     def best(self) -> BestF1:
         """The best F1 any threshold reaches: an oracle's choice."""
@@ -139,6 +173,59 @@ class IncidentCurve:
         """
         allowed = 1000.0 * self.false <= per_thousand * self.normal_rows
         return float(self.recall[allowed].max()) if allowed.any() else 0.0
+
+    def front(self) -> IncidentCurve:
+        """The thresholds worth choosing: fewer false incidents would find fewer events.
+
+        Of equals the highest threshold. False incidents and events found both rise; where nothing
+        can be found, it is empty.
+
+        Examples
+        --------
+        >>> label = np.repeat([0, 1, 0, 1], [50, 10, 40, 10])
+        >>> score = np.repeat([0, 5, 0, 4, 0, 1.0], [50, 10, 20, 1, 19, 10])
+        >>> worth = incident_curve(label, score, gap=2, widening=0).front()
+        >>> worth.false.tolist(), worth.recall.tolist(), worth.threshold.tolist()
+        ([0, 1], [0.5, 1.0], [4.0, 0.0])
+        """
+        order = np.lexsort((np.arange(len(self.false)), -self.recall, self.false))
+        most = np.maximum.accumulate(np.r_[0.0, self.recall[order]])
+        kept = order[np.diff(most) > 0]
+        return replace(
+            self,
+            threshold=self.threshold[kept],
+            precision=self.precision[kept],
+            recall=self.recall[kept],
+            f1=self.f1[kept],
+            false=self.false[kept],
+        )
+
+
+def per_day(per_thousand: float, seconds_per_row: float | None) -> float | None:
+    """False incidents in a normal day; None where the time between rows is not known.
+
+    Examples
+    --------
+    >>> per_day(0.5, 86.4), per_day(1.0, None)
+    (0.5, None)
+    """
+    if seconds_per_row is None:
+        return None
+    return per_thousand / 1000.0 * SECONDS_PER_DAY / seconds_per_row
+
+
+def said_of_incidents(gap: int, widening: int) -> str:
+    """What is counted, to be said with every number.
+
+    Examples
+    --------
+    >>> said_of_incidents(10, 20)
+    'Alarms at most 10 rows apart are one incident; it is true if half of it lies in an event or...'
+    """
+    return (
+        f"Alarms at most {gap} rows apart are one incident; it is true if half of it lies in an "
+        f"event or within {widening} rows of one."
+    )
 
 
 def judge_incidents(
@@ -180,7 +267,11 @@ def judge_incidents(
     near = np.concatenate([[0], np.cumsum(_widened(truth, widening))])
     true = 2 * (near[ends] - near[starts]) >= ends - starts
     first, last = runs(truth)
-    met = (starts[true][None] < last[:, None]) & (ends[true][None] > first[:, None])
+    # The first true incident that ends after an event's start is the first that can overlap it.
+    at = np.searchsorted(ends[true], first, side="right")
+    begin = np.r_[starts[true], len(truth)][at]
+    found = begin < last
+    late = np.maximum(begin - first, 0)[found]
     inside = np.zeros(len(truth) + 1, dtype=np.int64)
     np.add.at(inside, starts, 1)
     np.add.at(inside, ends, -1)
@@ -188,9 +279,12 @@ def judge_incidents(
         incidents=len(starts),
         true=int(true.sum()),
         events=len(first),
-        found=int(met.any(1).sum()),
+        found=int(found.sum()),
         normal_rows=int((~truth).sum()),
         alarmed_rows=int(((np.cumsum(inside)[:-1] > 0) & ~truth).sum()),
+        delay=float(late.mean()) if len(late) else None,
+        gap=gap,
+        widening=widening,
         seconds_per_row=seconds_per_row,
     )
 
@@ -281,6 +375,8 @@ def incident_curve(
         f1_of(precision, recall),
         totals[:, 0] - totals[:, 1],
         int((~truth).sum()),
+        gap,
+        widening,
     )
 
 

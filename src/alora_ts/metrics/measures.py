@@ -20,7 +20,7 @@ from alora_ts.metrics.incidents import (
 from alora_ts.metrics.results import BestF1, PrecisionRecall
 from alora_ts.metrics.vus import range_auc, vus
 
-__all__ = ["ALL", "BEST", "GIVEN", "Value", "measured"]
+__all__ = ["ALL", "BEST", "GIVEN", "Value", "is_of_incidents", "measured"]
 
 BEST, GIVEN, ALL = "best threshold", "given threshold", "all thresholds"
 F1_METRICS = ("affiliation", "range", "event", "point")
@@ -41,13 +41,15 @@ class Value:
 def measured(
     label: NDArray[np.bool_],
     score: NDArray[np.float64],
-    levels: dict[str, float],
     *,
+    best: float,
+    alarm: NDArray[np.bool_] | None,
     window: int,
     seconds_per_row: float | None,
     i_know_it_misleads: bool = False,
     gap: int = GAP,
     widening: int = WIDENING,
+    incidents_only: bool = False,
 ) -> dict[tuple[str, str], Value]:
     """All metrics, keyed by (how the threshold is chosen, name).
 
@@ -57,9 +59,11 @@ def measured(
         With both classes.
     score : ndarray of shape (n,)
         Finite.
-    levels : dict
-        The threshold for alarms under ``BEST`` and, where there is one, ``GIVEN``.
-    window, seconds_per_row, i_know_it_misleads, gap, widening
+    best : float
+        The threshold for the alarms under ``BEST``, incidents aside: these have their own.
+    alarm : ndarray of bool, shape (n,), or None
+        Alarms raised without the labels; adds what is under ``GIVEN``.
+    window, seconds_per_row, i_know_it_misleads, gap, widening, incidents_only
         As for :func:`~alora_ts.metrics.evaluate`.
 
     Returns
@@ -69,39 +73,36 @@ def measured(
     Examples
     --------
     >>> label, score = np.array([False, True]), np.array([0.0, 1.0])
-    >>> found = measured(label, score, {BEST: 0.5}, window=0, seconds_per_row=None)
+    >>> found = measured(label, score, best=0.5, alarm=None, window=0, seconds_per_row=None)
     >>> found["best threshold", "point F1"]
     Value(value=1.0, precision=1.0, recall=1.0, more_is_better=True)
     """
     found: dict[tuple[str, str], Value] = {}
-    incidents = incident_curve(label, score, gap=gap, widening=widening)
-    found[BEST, "incident F1"] = _f1(incidents.best())
+    curve = incident_curve(label, score, gap=gap, widening=widening)
+    alarms = {BEST: score > curve.best().threshold}
+    if alarm is not None:
+        alarms = {GIVEN: alarm, **alarms}
+    for choice, rows in alarms.items():
+        judged = judge_incidents(
+            label, rows, gap=gap, widening=widening, seconds_per_row=seconds_per_row
+        )
+        found |= _incidents(choice, judged)
     for rate in RATES:
         name = f"events found at {rate:g} false per 1,000 rows"
-        found[BEST, name] = Value(incidents.found_at(rate))
-    if GIVEN in levels:
-        found |= _incidents(
-            judge_incidents(
-                label,
-                score > levels[GIVEN],
-                gap=gap,
-                widening=widening,
-                seconds_per_row=seconds_per_row,
-            )
-        )
+        found[BEST, name] = Value(curve.found_at(rate))
+    if incidents_only:
+        return found
     # Among honest numbers a point-adjusted one would look like the best, so it must be asked for.
     f1_metrics = [*F1_METRICS, *(["point-adjusted"] if i_know_it_misleads else [])]
-    for metric in f1_metrics:
-        best = best_f1(label, score, metric, i_know_it_misleads=i_know_it_misleads)
-        found[BEST, f"{metric} F1"] = _f1(best)
-    found |= _timing(label, score > levels[BEST], BEST, seconds_per_row)
-    if GIVEN in levels:
+    if alarm is not None:
         for metric in f1_metrics:
-            once = at_threshold(
-                label, score, levels[GIVEN], metric, i_know_it_misleads=i_know_it_misleads
-            )
+            once = at_threshold(label, alarm, 0.5, metric, i_know_it_misleads=i_know_it_misleads)
             found[GIVEN, f"{metric} F1"] = _f1(once)
-        found |= _timing(label, score > levels[GIVEN], GIVEN, seconds_per_row)
+        found |= _timing(label, alarm, GIVEN, seconds_per_row)
+    for metric in f1_metrics:
+        reached = best_f1(label, score, metric, i_know_it_misleads=i_know_it_misleads)
+        found[BEST, f"{metric} F1"] = _f1(reached)
+    found |= _timing(label, score > best, BEST, seconds_per_row)
     volume = vus(label, score, window)
     widest = range_auc(label, score, window)
     for name, value in (
@@ -116,15 +117,32 @@ def measured(
     return found
 
 
-def _incidents(judged: IncidentJudgement) -> dict[tuple[str, str], Value]:
-    found = {
-        (GIVEN, "incident F1"): Value(judged.f1, judged.precision, judged.recall),
-        (GIVEN, "false incidents per 1,000 rows"): Value(judged.per_thousand, more_is_better=False),
-        (GIVEN, "normal rows in incidents"): Value(judged.normal_share, more_is_better=False),
+def _incidents(choice: str, judged: IncidentJudgement) -> dict[tuple[str, str], Value]:
+    seconds = judged.seconds_per_row
+    waited, unit = judged.delay, "rows" if seconds is None else "s"
+    if waited is not None and seconds is not None:
+        waited *= seconds
+    fewer = {
+        "false incidents per 1,000 rows": judged.per_thousand,
+        **({} if judged.per_day is None else {"false incidents per day": judged.per_day}),
+        f"incident delay ({unit})": waited,
+        "normal rows in incidents": judged.normal_share,
     }
-    if judged.per_day is not None:
-        found[GIVEN, "false incidents per day"] = Value(judged.per_day, more_is_better=False)
-    return found
+    return {
+        (choice, "incident F1"): Value(judged.f1, judged.precision, judged.recall),
+        **{(choice, name): Value(value, more_is_better=False) for name, value in fewer.items()},
+    }
+
+
+def is_of_incidents(name: str) -> bool:
+    """Whether a measure counts incidents rather than rows.
+
+    Examples
+    --------
+    >>> is_of_incidents("incident F1"), is_of_incidents("events caught")
+    (True, False)
+    """
+    return "incident" in name or name.startswith("events found")
 
 
 def _f1(result: BestF1 | PrecisionRecall) -> Value:

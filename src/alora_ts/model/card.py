@@ -27,6 +27,7 @@ def model_card(model: FittedModel) -> dict[str, Any]:
         "training_end": model.period.end,
         "step_seconds": model.preparation.step,
         "window": model.window,
+        "incident_gap": model.options.gap(model.window),
         "layers": how.layers,
         "heads": model.network.blocks[0].heads,
         "pairs": model.network.decode.in_features,

@@ -106,7 +106,14 @@ def explain_rows(
     said = block.details(rows)
     stretch = Stretch(
         model.preparation.variables,
-        Alarming(rows, times, block.score[rows], block.raw[rows], said),
+        Alarming(
+            rows,
+            times,
+            block.score[rows],
+            block.raw[rows],
+            said,
+            heard=None if block.heard is None else block.heard.part(rows),
+        ),
     )
     stretch.ends_at(0.0)
     return stretch.incident()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Prepared, plan_windows
 from alora_ts.diagnosis.builder import Block, Details
+from alora_ts.diagnosis.witnesses import Heard
 from alora_ts.fast.engine import Engine
 from alora_ts.model.fitted import FittedModel
 from alora_ts.model.localize import (
@@ -67,6 +68,8 @@ class Examined:
         Raw score, and by how much the threshold stood above its normal height.
     shift : ndarray of shape (M,)
         What was taken off each score as usual, in times of the alarm level.
+    novelty : ndarray of shape (M,)
+        How new each row is; zeros where the score does not ask.
     """
 
     model: FittedModel
@@ -78,6 +81,7 @@ class Examined:
     raw: NDArray[np.float64]
     drift: NDArray[np.float64]
     shift: NDArray[np.float64]
+    novelty: NDArray[np.float64]
 
     def block(self) -> Block:
         """The caller's rows, for an incident builder."""
@@ -92,6 +96,15 @@ class Examined:
             times=None if stamps is None else stamps[rows],
             segments=self.segments[rows],
             shift=self.shift[rows],
+            heard=self._heard(rows),
+        )
+
+    def _heard(self, rows: NDArray[np.intp]) -> Heard | None:
+        known = self.model.witnesses
+        if known is None:
+            return None
+        return known.hear(
+            *(part[rows] for part in (self.raw, self.drift, self.shift, self.novelty))
         )
 
     def localization(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -200,4 +213,4 @@ def examine(
     )
     shift = np.zeros(len(raw))
     shift[answered:] = followed.shifts
-    return Examined(model, prepared, values, segments, evidence, error, raw, drift, shift)
+    return Examined(model, prepared, values, segments, evidence, error, raw, drift, shift, novelty)

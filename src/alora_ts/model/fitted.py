@@ -20,6 +20,7 @@ from alora_ts.diagnosis.explanation import Judge
 from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.usual import Usual
+from alora_ts.diagnosis.witnesses import Witnesses
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
 from alora_ts.model.plausible import refuse_bounds, refuse_misfit
@@ -156,7 +157,27 @@ class FittedModel:
     def judge(self) -> Judge:
         """What explains incidents."""
         usual = self.usual or Usual.unknown(len(self.preparation.variables))
-        return Judge(self.preparation.standardiser, usual, self.mechanisms, self.input_limit)
+        return Judge(
+            self.preparation.standardiser, usual, self.mechanisms, self.input_limit, self.witnesses
+        )
+
+    @cached_property
+    def witnesses(self) -> Witnesses | None:
+        """Those of the score, where it hears several and knows what is usual."""
+        calibration, novelty = self.calibration, self.novelty
+        usual = float(np.median(calibration.normal))
+        stretches = None
+        if novelty is not None and len(novelty.lengths):
+            stretches = int(novelty.lengths[0]), int(novelty.lengths[-1])
+        if usual <= 0 or (calibration.rule.scoring != "joint" and stretches is None):
+            return None
+        return Witnesses(
+            calibration.rule,
+            usual,
+            calibration.threshold.value,
+            None if self.mechanisms is None else self.mechanisms.size,
+            stretches,
+        )
 
     def prepare(
         self, table: Table, segments: NDArray[np.integer] | None, *, keep: bool = True

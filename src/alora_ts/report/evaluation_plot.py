@@ -1,4 +1,4 @@
-"""One picture of an evaluation: the score over time, and how good each threshold is."""
+"""One picture of an evaluation: the score over time, incidents, and how good each threshold is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
-from alora_ts.metrics import Curve, best_f1, curve
+from alora_ts.metrics import (
+    Curve,
+    IncidentCurve,
+    IncidentJudgement,
+    at_threshold,
+    best_f1,
+    curve,
+    incident_curve,
+    judge_incidents,
+)
 from alora_ts.metrics.events import runs
+from alora_ts.metrics.incidents import GAP, WIDENING, per_day
+from alora_ts.metrics.inputs import as_binary
 from alora_ts.report.sampling import sample_rows
 
 if TYPE_CHECKING:
@@ -38,10 +49,14 @@ def plot_evaluation(
     path: str | os.PathLike[str],
     *,
     threshold: float | None = None,
+    alarm: ArrayLike | None = None,
+    seconds_per_row: float | None = None,
+    gap: int = GAP,
+    widening: int = WIDENING,
     metric: str = "affiliation",
     seed: int = 0,
 ) -> None:
-    """Draw score, events, thresholds and the curves of one metric into a file.
+    """Draw score, events, thresholds, incidents and the curves of one metric into a file.
 
     Parameters
     ----------
@@ -51,6 +66,12 @@ def plot_evaluation(
         A .png, .svg or .pdf file.
     threshold : float, optional
         A threshold chosen without labels, drawn beside the best one.
+    alarm : array_like of shape (n,), optional
+        In its place alarms, 0 or 1 per row.
+    seconds_per_row : float, optional
+        Counts false incidents by the day.
+    gap, widening : int
+        See :mod:`alora_ts.metrics.incidents`.
     metric : str
         Whose curves to draw.
     seed : int
@@ -61,7 +82,7 @@ def plot_evaluation(
     AloraError
         When the file's suffix is unknown, matplotlib is missing, or the file cannot be written.
     DataError
-        When the arrays are unusable or the label marks no event.
+        When the arrays are unusable or only one class occurs.
 
     Examples
     --------
@@ -78,7 +99,11 @@ def plot_evaluation(
     best = best_f1(label, score, metric)
     events = np.asarray(label, dtype=bool)
     values = np.asarray(score, dtype=np.float64)
-    chance = curve(events, np.random.default_rng(seed).random(values.size), metric)
+    drawn = np.random.default_rng(seed).random(values.size)
+    chance = curve(events, drawn, metric)
+    alarms = None if threshold is None else values > threshold
+    if alarm is not None:
+        alarms = as_binary(alarm, "alarm")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -86,16 +111,27 @@ def plot_evaluation(
             "drawing needs the package matplotlib; install it with: pip install 'alora-ts[plot]'"
         ) from error
 
-    figure = Figure(figsize=(11, 6.4), dpi=130, layout="constrained")
-    grid = figure.add_gridspec(2, 2, height_ratios=[1.15, 1])
+    figure = Figure(figsize=(13, 6.8), dpi=130, layout="constrained")
+    grid = figure.add_gridspec(2, 3, height_ratios=[1.1, 1])
     over_time = figure.add_subplot(grid[0, :])
-    trade = figure.add_subplot(grid[1, 0])
-    choice = figure.add_subplot(grid[1, 1])
-    for axes in (over_time, trade, choice):
+    found_false = figure.add_subplot(grid[1, 0])
+    trade = figure.add_subplot(grid[1, 1])
+    choice = figure.add_subplot(grid[1, 2])
+    for axes in (over_time, found_false, trade, choice):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=INK, labelsize=9)
 
     _draw_score(over_time, events, values, best.threshold, threshold)
+    how: dict[str, Any] = {"gap": gap, "widening": widening}
+    _draw_incidents(
+        found_false,
+        incident_curve(events, values, **how),
+        incident_curve(events, drawn, **how),
+        None
+        if alarms is None
+        else judge_incidents(events, alarms, seconds_per_row=seconds_per_row, **how),
+        seconds_per_row,
+    )
 
     kept = sample_rows(found.f1, points=POINTS)
     grey = sample_rows(chance.f1, points=POINTS)
@@ -103,7 +139,7 @@ def plot_evaluation(
     trade.plot(found.recall[kept], found.precision[kept], color=SCORE, lw=1.6)
     trade.plot(best.recall, best.precision, "o", color=BEST, ms=7)
     trade.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), xlabel="recall", ylabel="precision")
-    trade.set_title(f"{metric}: precision and recall of every threshold", fontsize=10, loc="left")
+    trade.set_title(f"{metric}: precision and recall", fontsize=10, loc="left")
 
     choice.plot(
         _alarmed(events.size, chance, None)[grey],
@@ -122,17 +158,63 @@ def plot_evaluation(
         ms=7,
         label=f"best, with labels: {best.f1:.3f}",
     )
-    if threshold is not None and (values > threshold).any():
-        share = float((values > threshold).mean())
-        at = int(np.searchsorted(shares, share))
-        choice.plot(share, found.f1[at], "D", color=GIVEN, ms=6, label=f"given: {found.f1[at]:.3f}")
+    if alarms is not None and alarms.any():
+        once = at_threshold(events, alarms, 0.5, metric)
+        choice.plot(alarms.mean(), once.f1, "D", color=GIVEN, ms=6, label=f"given: {once.f1:.3f}")
     choice.axvline(events.mean(), color=BAND, lw=6, alpha=0.6, zorder=0)
     choice.set(xscale="log", ylim=(-0.02, 1.04), xlabel="share of rows alarmed", ylabel="F1")
-    choice.set_title("F1 of every threshold (band: anomalous share)", fontsize=10, loc="left")
+    choice.set_title(f"{metric} F1 (band: anomalous share)", fontsize=10, loc="left")
     choice.legend(frameon=False, fontsize=9, loc="best")
 
     with write_atomically(target) as part:
         figure.savefig(part, format=target.suffix.lower()[1:])
+
+
+def _draw_incidents(
+    axes: Axes,
+    curve: IncidentCurve,
+    chance: IncidentCurve,
+    given: IncidentJudgement | None,
+    seconds_per_row: float | None,
+) -> None:
+    """Events found against false incidents, at the thresholds worth choosing."""
+
+    def rate(per_thousand: float) -> float:
+        daily = per_day(per_thousand, seconds_per_row)
+        return per_thousand if daily is None else daily
+
+    for one, color, name in ((chance, CHANCE, "random score"), (curve, SCORE, "this score")):
+        front = one.front()
+        # A step: with so many false incidents allowed, no more events can be found.
+        false = [0.0, *map(rate, front.per_thousand.tolist()), rate(float(one.per_thousand.max()))]
+        share = [0.0, *front.recall.tolist()]
+        axes.step(false, [*share, share[-1]], where="post", color=color, lw=1.6, label=name)
+    best = curve.best()
+    at = int(np.argmax(curve.f1))
+    axes.plot(
+        rate(float(curve.per_thousand[at])),
+        best.recall,
+        "o",
+        color=BEST,
+        ms=7,
+        label=f"best F1, with labels: {best.f1:.3f}",
+    )
+    shown = [rate(float(value)) for value in curve.front().per_thousand]
+    shown.append(rate(float(curve.per_thousand[at])))
+    if given is not None:
+        here = rate(given.per_thousand)
+        axes.plot(here, given.recall, "D", color=GIVEN, ms=6, label=f"given, F1 {given.f1:.3f}")
+        shown.append(here)
+    unit = "1,000 normal rows" if seconds_per_row is None else "normal day"
+    axes.set(
+        xlim=(-0.02 * max(shown), 1.05 * max(shown)) if max(shown) > 0 else None,
+        ylim=(-0.02, 1.04),
+        xlabel=f"false incidents per {unit}",
+        ylabel="events found",
+    )
+    title = f"incidents (gap {curve.gap}, widening {curve.widening} rows)"
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.legend(frameon=False, fontsize=9, loc="lower right")
 
 
 def _draw_score(

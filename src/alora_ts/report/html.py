@@ -100,6 +100,7 @@ def _page(diagnosis: Diagnosis, title: str, extra: Mapping[str, str], report: Re
     parts: list[Callable[[], str]] = [
         lambda: _summary_card(diagnosis, stories, clock),
         lambda: health_notes(diagnosis.health),
+        lambda: _truth_card(diagnosis),
         *(partial(card, escape(heading), "", body) for heading, body in extra.items()),
         lambda: _timeline_card(diagnosis, stories, detailed, clock),
         *(partial(incident_section, diagnosis, story, clock) for story in detailed),
@@ -153,6 +154,14 @@ def _summary_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock
         f'<section class="card" aria-label="Summary"><p class="lead">{told}</p>'
         f'<dl class="tiles">{listed}</dl></section>'
     )
+
+
+def _truth_card(diagnosis: Diagnosis) -> str:
+    """How the incidents agree with the labels, where there are any."""
+    if not diagnosis.labelled:
+        return ""
+    named = escape(diagnosis.table.label_name or "the label")
+    return card(f"Judged by {named}", "", f"<p>{escape(str(diagnosis.judgement()))}</p>")
 
 
 def _timeline_card(

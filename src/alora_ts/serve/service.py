@@ -340,6 +340,7 @@ class Service:
                 score=scored.score,
                 raw=reading.raw,
                 rank=reading.rank,
+                novelty=reading.novelty,
                 alarm=scored.alarm,
                 warm_up=reading.warm_up,
                 variables=reading.variables,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from alora_ts.diagnosis.incident import DIFFUSE
 from alora_ts.report.relations import strongest_ties, strongest_variables
 from tests.serve.browser.watching import Watched, open_page
 
@@ -141,3 +142,20 @@ def test_a_view_keeps_near_the_history(page, move, low, high):
         f"{move}; return [v.min, v.max];"
     )
     assert run(page, "charts/view.js", body) == pytest.approx([low, high])
+
+
+@pytest.mark.parametrize(
+    ("shares", "blamed"),
+    [
+        ([DIFFUSE, 0.1], "a"),
+        ([0.1, DIFFUSE], "a"),
+        ([DIFFUSE - 0.001, 0.1], "no single signal"),
+        ([], "no single signal"),
+    ],
+)
+def test_a_diffuse_incident_bears_no_signals_name(page, shares, blamed):
+    culprits = [{"variable": "ab"[at], "share": share} for at, share in enumerate(shares)]
+    incident = {"kind": "anomaly", "culprits": culprits}
+    assert run(page, "incidents.js", "return m.blame(x);", incident) == blamed
+    silent = {"kind": "silence", "culprits": [{"variable": "a", "share": 1 / 9}] * 9}
+    assert run(page, "incidents.js", "return m.blame(x);", silent) == "9 signals"

@@ -111,8 +111,16 @@ def test_incidents_equal_a_batch(here: Plant, model: ALoRa) -> None:
             [c.expected for c in other.culprits],
             rtol=1e-3,
         )
+        assert [w["name"] for w in one["witnesses"]] == [w.name for w in other.witnesses]
+        assert_allclose(
+            [w["share"] for w in one["witnesses"]], [w.share for w in other.witnesses], rtol=1e-3
+        )
+        assert sum(w["share"] for w in one["witnesses"]) == pytest.approx(1)
     detail = here.client.get(f"/api/v1/incidents/{found[0]['id']}").json()
     assert detail["graph"]["nodes"][0]["role"] == "origin"
+    assert "seen by" in [fact["label"] for fact in detail["facts"]]
+    # Charts have room for a window of rows on both sides, however far rows are apart.
+    assert detail["room"] >= model.window * (model.model_.preparation.step or 1.0)
 
 
 @pytest.mark.parametrize("holes", [False, True])
@@ -171,6 +179,11 @@ def test_an_incident_goes_on_after_a_restart(serve: Start, settings: Settings) -
         )
         assert one["origin"]["variable"] == twin["origin"]["variable"]
         assert_allclose(one["origin"]["certainty"], twin["origin"]["certainty"], rtol=1e-5)
+        assert_allclose(
+            [witness["share"] for witness in one["witnesses"]],
+            [witness["share"] for witness in twin["witnesses"]],
+            rtol=1e-5,
+        )
 
 
 def test_the_dashboard_shows_what_culprits_would_have_been(here: Plant, model: ALoRa) -> None:

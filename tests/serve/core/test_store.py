@@ -170,7 +170,9 @@ def test_an_older_store_is_brought_up_to_date(here: Plant, settings: Settings) -
         assert compare_metadata(drawn, metadata) == []
     store.close()
     shown = show_incident(found._asdict(), found.source)
-    unknown = dict.fromkeys(("origin", "onset", "spread", "aside", "returns", "changed", "ending"))
+    unknown = dict.fromkeys(
+        ("origin", "onset", "spread", "aside", "returns", "changed", "ending", "witnesses")
+    )
     assert shown == before[0] | unknown
     assert (judged.verdict, judged.text) == ("real", "level above")
     ways = ("time", "source", "pattern", "series", "state")

@@ -7,13 +7,20 @@ from collections.abc import Iterable
 from alora_ts.bench.comparison import Comparison, Standing, compare
 from alora_ts.bench.record import Record
 from alora_ts.bench.tables.contenders import Arena, arenas
-from alora_ts.bench.tables.detection import BEST_F1, GIVEN_F1
+from alora_ts.bench.tables.detection import (
+    BEST_F1,
+    BEST_INCIDENTS,
+    GIVEN_F1,
+    GIVEN_INCIDENTS,
+)
 from alora_ts.bench.tables.summary import Read, detected, located
 from alora_ts.bench.tables.table import Cell, ResultTable, Row
 
 __all__ = ["CRITERIA", "significance", "verdict"]
 
 CRITERIA: dict[str, Read] = {
+    "incident F1 (label-free)": detected(GIVEN_INCIDENTS),
+    "incident F1 (oracle)": detected(BEST_INCIDENTS),
     "affiliation F1 (oracle)": detected(BEST_F1),
     "affiliation F1 (label-free)": detected(GIVEN_F1),
     "AUC-PR": detected("all thresholds / AUC-PR"),

@@ -14,7 +14,19 @@ __all__ = ["waiting"]
 
 
 def _metrics() -> list[Metric]:
-    found = []
+    found = [
+        Metric(
+            title=f"{name}, {said}",
+            read=detected(f"{choice} / {key}"),
+            digits=digits,
+            better=None,
+        )
+        for name, key, digits in (
+            ("incident delay", "incident delay (rows)", 1),
+            ("normal rows in incidents", "normal rows in incidents", 3),
+        )
+        for choice, said in (("given threshold", "label-free"), ("best threshold", "oracle"))
+    ]
     for choice, said in (("best threshold", "oracle"), ("given threshold", "label-free")):
         found += [
             Metric(
@@ -47,6 +59,8 @@ def waiting(records: Iterable[Record]) -> list[ResultTable]:
             name="waiting",
             title=f"Waiting time on {place_of(arena)}",
             notes=[
+                "Incident delay: rows from an event's first to the start of the first true "
+                "incident that overlaps it, mean over the events found. "
                 "Rows waited: from an event's first row to its first alarm, mean over the events "
                 "that were caught. Events caught and normal rows alarmed are shares. An endless "
                 "alarm waits for nothing: read all three together. Yardsticks are not marked.",

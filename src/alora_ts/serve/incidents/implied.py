@@ -11,13 +11,20 @@ from sqlalchemy import Connection
 from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
 from alora_ts.serve.rows.chart_series import thin_line
+from alora_ts.serve.scoring.restore import row_micros
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.store.rows import rows_from
 
-__all__ = ["implied_lines"]
+__all__ = ["implied_lines", "room_around"]
 
 _ROWS = 5000
 _POINTS = 700
+
+
+def room_around(model: ALoRa, record: Mapping[str, Any]) -> int:
+    """Microseconds before and after an incident that show it well: a window of rows or more."""
+    lasted = int(record["end_us"]) - int(record["start_us"])
+    return max(model.model_.window * row_micros(model), round(0.6 * lasted))
 
 
 def implied_lines(
@@ -45,7 +52,7 @@ def implied_lines(
     if aside is None or any(name not in source.variables for name in variables):
         return {}
     start, end = record["start_us"], record["end_us"]
-    room = max(30_000_000, round(0.6 * (end - start)))
+    room = room_around(model, record)
     block = rows_from(
         connection,
         source.id,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alora_ts.diagnosis.fields import facts
+from alora_ts.diagnosis.incident import DIFFUSE
 from alora_ts.serve.notify.interface import IncidentEvent
 
 __all__ = ["as_json", "headline", "link_to", "story"]
@@ -56,6 +57,9 @@ def headline(event: IncidentEvent) -> str:
     >>> headline(IncidentEvent("7-opened", "opened", {"source": "plant", "kind": "anomaly",
     ...     "culprits": [{"variable": "pump", "share": 0.8, "direction": "above"}]}))
     'plant: anomaly began, first suspect pump'
+    >>> headline(IncidentEvent("8-opened", "opened", {"source": "plant", "kind": "anomaly",
+    ...     "culprits": [{"variable": "pump", "share": 0.05, "direction": "above"}]}))
+    'plant: anomaly began, no single suspect'
     """
     incident: Mapping[str, Any] = event.incident
     if event.kind == "missed":
@@ -81,7 +85,15 @@ def headline(event: IncidentEvent) -> str:
     text = f"{source}: {happened[event.kind]}"
     if incident.get("silenced"):
         text += " (silenced)"
-    return f"{text}, first suspect {culprits[0]['variable']}" if culprits else text
+    return f"{text}{_suspect(culprits)}"
+
+
+def _suspect(culprits: Sequence[Mapping[str, Any]]) -> str:
+    if not culprits:
+        return ""
+    if all(float(culprit.get("share", 1.0)) < DIFFUSE for culprit in culprits):
+        return ", no single suspect"
+    return f", first suspect {culprits[0]['variable']}"
 
 
 def _times(incident: Mapping[str, Any]) -> int:

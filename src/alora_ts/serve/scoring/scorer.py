@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from alora_ts.diagnosis import Reading
 from alora_ts.diagnosis.builder import Block
 from alora_ts.diagnosis.repeats import WITHIN
+from alora_ts.diagnosis.witnesses import Heard
 from alora_ts.model.stream import Stream
 from alora_ts.serve.incidents.patterns import is_silenced
 from alora_ts.serve.incidents.updates import Change, Changes
@@ -202,9 +203,9 @@ class Scorer:
         past = read_readings(connection, source, start=since, end=start)
         values = unpack_cells([row.cells for row in past], d)[:, self._columns]
         times = np.fromiter((row.time_us for row in past), np.int64, len(past))
-        score, raw, drift, shift = (
+        score, raw, drift, shift, novelty = (
             np.fromiter((getattr(row, name) for row in past), np.float64, len(past))
-            for name in ("score", "raw", "drift", "shift")
+            for name in ("score", "raw", "drift", "shift", "novelty")
         )
         self._builder.push(
             Block(
@@ -214,6 +215,7 @@ class Scorer:
                 details=self._past.take(times, values),
                 times=times,
                 shift=shift,
+                heard=self._heard(raw, drift, shift, novelty),
             )
         )
 
@@ -238,8 +240,9 @@ class Scorer:
         self, block: RowBlock, readings: list[Reading]
     ) -> tuple[Scored, list[dict[str, Any]]]:
         source = self._source
-        raw, drift = (
-            np.array([getattr(reading, name) for reading in readings]) for name in ("raw", "drift")
+        raw, drift, shift, novelty = (
+            np.array([getattr(reading, name) for reading in readings])
+            for name in ("raw", "drift", "shift", "novelty")
         )
         score = raw / (source.threshold * drift)
         expected, error, localization = (
@@ -253,7 +256,8 @@ class Scorer:
                 warm_up=np.array([reading.warm_up for reading in readings]),
                 details=self._past.take(block.times, block.values[:, self._columns]),
                 times=block.times,
-                shift=np.array([reading.shift for reading in readings]),
+                shift=shift,
+                heard=self._heard(raw, drift, shift, novelty),
             )
         )
         for stretch in pushed.changed:
@@ -277,6 +281,11 @@ class Scorer:
         ]
         last = float(score[-1]), bool(pushed.alarm[-1]), self._builder.lasts
         return Scored(block, readings[-1], *last, self._changes.take()), records
+
+    def _heard(self, *said: NDArray[np.float64]) -> Heard | None:
+        """What the witnesses said: raw scores, drifts, shifts and novelties of rows."""
+        known = self._model.model_.witnesses
+        return None if known is None else known.hear(*said)
 
     def _spread(self, numbers: NDArray[np.floating]) -> NDArray[np.floating]:
         """The model's variables, (n, d), in the order in which the source's are stored."""

@@ -258,6 +258,7 @@ def read_readings(
             readings.c.raw,
             readings.c.drift,
             readings.c.shift,
+            readings.c.novelty,
             readings.c.rank,
             readings.c.warm_up,
             readings.c.alarm,

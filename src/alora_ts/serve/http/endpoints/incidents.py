@@ -22,7 +22,7 @@ from alora_ts.serve.http.endpoints.common import (
     read_cursor,
 )
 from alora_ts.serve.incidents.feedback import find, show_pattern
-from alora_ts.serve.incidents.implied import implied_lines
+from alora_ts.serve.incidents.implied import implied_lines, room_around
 from alora_ts.serve.incidents.mutes import show_mute
 from alora_ts.serve.incidents.record import DETAILS
 from alora_ts.serve.incidents.spread import incident_graph
@@ -183,8 +183,10 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         muted = holding or mute_of(connection, shown)
     graph: dict[str, Any] = {"nodes": [], "edges": []}
     known: dict[str, Any] | None = None
+    room: float | None = None
     if record["model_id"] is not None:
-        fitted = service.models.get(record["model_id"]).model_
+        model = service.models.get(record["model_id"])
+        fitted, room = model.model_, room_around(model, record) / 1e6
         known = _known(service, shown, fitted.preparation.variables)
         graph = incident_graph(
             shown["culprits"],
@@ -200,6 +202,8 @@ def get_incident(incident: str, service: ServiceHere) -> dict[str, Any]:
         "facts": told,
         "graph": graph,
         "known": known,
+        # Seconds before and after it that a chart should show.
+        "room": room,
         "standing": standing,
         "runbook": None if runbook is None else str(runbook),
         "muted": None if muted is None else {**show_mute(muted), "held": holding is not None},

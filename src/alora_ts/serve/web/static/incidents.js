@@ -5,9 +5,13 @@ import { parse, span, when } from "./times.js";
 
 const VERDICTS = { real: "was real", normal: "was normal" };
 
-/** The signal to look at first; of a silence, how many signals there are. */
-export const blame = ({ kind, culprits }) => (kind === "silence" && culprits.length > 1
-  ? `${culprits.length} signals` : culprits[0]?.variable ?? "no single signal");
+const DIFFUSE = 0.2; // as in diagnosis/incident.py: where all shares are smaller, nobody is to blame
+
+/** The signal to look at first, if one stands out; of a silence, how many signals there are. */
+export function blame({ kind, culprits }) {
+  if (kind === "silence") return culprits.length > 1 ? `${culprits.length} signals` : culprits[0]?.variable ?? "no signal";
+  return culprits.find(({ share }) => share >= DIFFUSE) ? culprits[0].variable : "no single signal";
+}
 
 export const grade = (incident) => h("span", { class: `grade ${incident.severity}` },
   incident.kind === "silence" ? "silent" : incident.severity);

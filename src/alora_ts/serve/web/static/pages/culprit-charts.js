@@ -12,7 +12,7 @@ const SHOWN = 5;
 export function culpritCharts(found, signal) {
   const names = found.culprits.slice(0, SHOWN).map(({ variable }) => variable);
   const start = parse(found.start), end = parse(found.end) ?? Date.now();
-  const room = Math.max(30000, 0.6 * (end - start));
+  const room = Math.max(1000 * (found.room ?? 30), 0.6 * (end - start));
   const view = new View({ first: start - 10 * room, last: end + 10 * room, min: start - room, max: end + room });
   // What the signals that behaved imply; the model's own expectation is bent by the culprits.
   const implied = api(`/incidents/${enc(found.id)}/expected`, { signal }).catch(() => ({}));

@@ -57,7 +57,7 @@ function page(found, signal) {
 }
 
 const around = (found) => {
-  const start = parse(found.start), end = parse(found.end) ?? Date.now(), room = Math.max(60000, end - start);
+  const start = parse(found.start), end = parse(found.end) ?? Date.now(), room = Math.max(1000 * (found.room ?? 60), end - start);
   return new URLSearchParams({ from: iso(start - room), to: iso(end + room) }).toString();
 };
 
