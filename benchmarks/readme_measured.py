@@ -37,7 +37,8 @@ _ALARMS = {
     "random": "random",
 }
 _CAUSES = {
-    "ALoRa, culprits": "**ALoRa, culprits**",
+    "ALoRa, culprits, stretch given": "**ALoRa, told the rows like those below**",
+    "ALoRa, culprits": "**ALoRa, of the incident it found itself**",
     "mean |z|, floor 1 % of the mean": "mean deviation, floor of 1 % of the mean",
     "robust deviation (BARO)": "robust deviation (BARO)",
     "largest |z|": "largest deviation",

@@ -127,8 +127,15 @@ def _compare(plant: SyntheticDataset, diagnosis: Diagnosis) -> None:
         place = f"no. {names.index(origin) + 1}" if origin in names else "not listed"
         table.add_row(what, f"{delay} min", _leading(worst), place)
     console().print(table)
-    others = len(diagnosis.incidents) - len(matched)
-    console().print(f"{others} incident(s) while no fault was active.")
+    others = [one for at, one in enumerate(diagnosis.incidents) if at not in matched]
+    after = sum(
+        any(one.start < fault.recovered and one.end > fault.end for fault in plant.faults)
+        for one in others
+    )
+    console().print(
+        f"{len(others) - after} incident(s) while the plant was healthy, "
+        f"{after} while it recovered from a fault."
+    )
 
 
 def _leading(incident: Incident) -> str:

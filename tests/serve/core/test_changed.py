@@ -18,7 +18,7 @@ def test_a_restart_makes_no_difference_to_what_has_changed(
 ) -> None:
     model = plant.fit(drift_memory=200, merge=20)
     table = plant.values(750, seed=3)
-    table[300:, 1] += 10
+    table[300:, 1] += 30
     wanted = model.diagnose(plant.frame(table), progress=False).incidents
     # The first incident changed what is usual, a later one began and ended within that.
     assert wanted[0].changed
