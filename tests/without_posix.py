@@ -1,4 +1,4 @@
-"""Hides what only POSIX systems have, as on Windows: ``pytest -p tests.without_posix``.
+"""Hides what only POSIX systems have, as on Windows: ``python -m pytest -p tests.without_posix``.
 
 Importing this module is enough. It stands in for another system only as far as imports and names
 go; paths, permissions and open files are still those of Linux.

@@ -99,7 +99,8 @@ def test_the_last_window_is_aligned_to_the_end() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(31, 2))
     detector.fit(rng.normal(size=(60, 2)))
-    np.testing.assert_allclose(detector.score(rows)[24:], detector.score(rows[19:])[5:], rtol=1e-5)
+    # A score is a softmax in float32: its relative error is the error of an exponent near -15.
+    np.testing.assert_allclose(detector.score(rows)[24:], detector.score(rows[19:])[5:], rtol=1e-4)
 
 
 @pytest.mark.parametrize("patch_sizes", [(5,), (3, 0)])
