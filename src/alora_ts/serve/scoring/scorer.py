@@ -219,7 +219,9 @@ class Scorer:
             )
         )
 
-    def _raw_scores(self, connection: Connection, start: int) -> list[tuple[float, float]]:
+    def _raw_scores(
+        self, connection: Connection, start: int
+    ) -> list[tuple[float, float, float | None]]:
         """What the active model said of the last rows; another model's scores are no measure."""
         active = active_model(connection, self._source.id)
         return raw_scores_before(
@@ -272,6 +274,7 @@ class Scorer:
                 "drift": reading.drift,
                 "shift": reading.shift,
                 "novelty": reading.novelty,
+                "spread": reading.spread,
                 "rank": reading.rank,
                 "warm_up": reading.warm_up,
                 "alarm": bool(pushed.alarm[at]),
