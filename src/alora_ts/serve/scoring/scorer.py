@@ -27,6 +27,7 @@ from alora_ts.serve.store.cells import pack_detail, unpack_cells
 from alora_ts.serve.store.incidents import (
     incidents_from,
     last_incident_before,
+    lasting_since,
     save_incidents,
     was_silenced,
 )
@@ -171,7 +172,7 @@ class Scorer:
         since = int(block.times[0]) if len(block) else start
         before = last_incident_before(connection, source.id, start)
         if before is not None and (before.state == "open" or before.end_us >= since):
-            since = min(since, before.start_us)
+            since = min(since, lasting_since(connection, source.id, before.start_us))
         else:
             before = None
         self._follow(connection, since, start)
