@@ -178,7 +178,8 @@ FIELDS: tuple[Field, ...] = (
         fact=lambda text: Fact(
             "the system has changed",
             text,
-            "Later rows are judged by what is usual now; fit the model again.",
+            "Later rows are judged by what is usual now. If that is meant, fit the model again; "
+            "if it is a fault, it no longer alarms.",
         ),
     ),
     Field(
