@@ -332,7 +332,10 @@ def followed(
                 low = low + 1 if raw < _at(sorted(seen[-memory:]), 0.1) else 0
                 if low >= 100:
                     seen, changed, spread = list(before), False, 1.0
-        factors.append(storm * (raw / own if own > 1e-12 else 1.0))
+        score = own / level
+        if 0.9 < score <= storm:
+            score = 0.9 + 0.1 * (score - 0.9) / (storm - 0.9)
+        factors.append(raw / (level * score) if score > 1e-12 else 1.0)
     return np.array(factors)
 
 

@@ -15,7 +15,8 @@ from rows gone by only and within bounds:
   their level and by how widely they spread, until the system goes back.
 * **A storm.** Where a budget allows one incident in B rows, a new one has to be worse than the
   fifth worst of the last 7.5 B rows (clusters of rows above the level; up to ten times the level).
-  In normal times there are hardly ever five; in a storm only what stands out alarms.
+  In normal times there are hardly ever five; in a storm only what stands out alarms. The others
+  are held between 0.9 and 1, in their order: above all that is normal, below all that alarms.
 
 Old models follow the median by a factor instead (:mod:`alora_ts.scoring.drift`).
 """
@@ -38,6 +39,8 @@ STORM_BUDGETS = 7.5
 """How many budgets of rows a storm looks back on."""
 
 _STORM = 5
+
+_HELD = 0.9
 
 _BEFORE = 100
 _MOST = 10.0
@@ -151,7 +154,14 @@ class Following:
             self._recent.append((raw, novelty))
             if self._change.over(self._scores, seen):
                 self._begin()
-        return self._storm * (raw / own if own > _TINY else 1.0)
+        score = self._held(own / self._level)
+        return raw / (self._level * score) if score > _TINY else 1.0
+
+    def _held(self, score: float) -> float:
+        """A score of this row; where it does not outdo a storm, no more than 1."""
+        if self._storm == 1.0 or not _HELD < score <= self._storm:
+            return score
+        return _HELD + (1 - _HELD) * (score - _HELD) / (self._storm - _HELD)
 
     def _seen(self, raw: float, novelty: float) -> float:
         """A raw score with what is new in its row."""
