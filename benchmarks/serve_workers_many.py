@@ -24,6 +24,7 @@ __all__ = ["many"]
 
 _PAINTED = "() => new Promise((yes) => requestAnimationFrame(() => requestAnimationFrame(yes)))"
 _ROWS = 100
+_TILES = 200  # that the page shows at first
 _WATCHED = 30.0
 # Sources like the first, each with rows and readings of its own.
 _COPY = (
@@ -127,7 +128,7 @@ def _open(url: str, count: int) -> str:
             page.goto(url, timeout=300_000)
             page.wait_for_function(
                 "(count) => document.querySelectorAll('.source').length >= count",
-                arg=count,
+                arg=min(count, _TILES),
                 timeout=300_000,
             )
             page.evaluate(_PAINTED)
