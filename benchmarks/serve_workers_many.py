@@ -57,12 +57,14 @@ def many(args: argparse.Namespace) -> dict[str, Any]:
             started = place.ready()
             place.add(1)
             taken = place.until(lambda: place.held() == args.sources, 300)
-            taking = list[float]()
+            taking, spent = list[float](), busy(place, server)
             for _ in range(3):
                 began = time.monotonic()
                 answer = httpx.get(place.url("/api/v1/sources?recent=100"), timeout=300)
                 taking.append(time.monotonic() - began)
             shown = ", ".join(f"{one:.2f}" for one in taking)
+            spent = {name: seconds - spent[name] for name, seconds in busy(place, server).items()}
+            of_three = f"{spent['web part'] / 3:.2f} s, {spent['PostgreSQL'] / 3:.2f} s"
             processes = {"web": place.web, "worker": place.workers[0]}
             memory = {
                 which: round(psutil.Process(one.pid).memory_info().rss / 2**20)
@@ -80,6 +82,7 @@ def many(args: argparse.Namespace) -> dict[str, Any]:
                 "seconds until the web part is ready": round(started, 1),
                 "seconds until a worker has all, from its start": round(taken, 1),
                 "seconds of the overview's request, once and again": shown,
+                "processor of one of them, web part and PostgreSQL": of_three,
                 "bytes of the overview": len(answer.content),
                 "seconds until Chromium shows the overview": page,
                 "memory of the web part": f"{memory['web']} MiB",

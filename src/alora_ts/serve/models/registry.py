@@ -144,6 +144,7 @@ class Registry:
                     first=_first(firsts.get(record.id), record.bucket_us, record.oldest_us),
                     rows=0,
                     threshold=threshold,
+                    arrived=record.arrived_us,
                 )
                 _update(source, record)
                 self._sources.add(source)
@@ -375,7 +376,8 @@ def _update(source: Source, record: Record) -> None:
     if scored > source.scored:
         source.scored_at = now_micros()
     source.scored = scored
-    source.arrived = record.arrived_us
+    if record.arrived_us != source.arrived:
+        source.arrived, source.heard = record.arrived_us, now_micros()
     if source.first is None or record.oldest_us is None:
         source.first = record.oldest_us
 

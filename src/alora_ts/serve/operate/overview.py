@@ -121,6 +121,6 @@ def _state(
     if any(incident["kind"] != "silence" for incident in incidents):
         return "alarm"
     after = service.settings.silent_after * 1e6
-    if after and now_micros() - source.arrived > after:
+    if after and now_micros() - max(source.arrived, source.heard) > after:
         return "silent"
     return "warm-up" if last is None or last.warm_up else "ok"

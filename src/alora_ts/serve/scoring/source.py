@@ -56,7 +56,9 @@ class Source:
     reload : bool
         Whether the scorer must load another model.
     arrived : int
-        When its last row came.
+        When its last row came, by the clock of whoever took it.
+    heard : int
+        When this process took or learnt of its last row, by its own clock; 0 since its start.
     threshold : float
         A raw score above it alarms.
     rows_from : int or None
@@ -85,6 +87,7 @@ class Source:
     rows: int
     threshold: float
     arrived: int = 0
+    heard: int = 0
     rows_from: int | None = None
     unscored: int = 0
     waits_since: int = 0
