@@ -331,7 +331,7 @@ class Scorer:
             full = len(times) == _AT_ONCE
             return note_scored(connection, source.id, len(times), until=last + 1, last=not full)
 
-        source.unscored = self._store.writer.run(write, source=source.id, lease=self.lease)
+        source.note_waiting(self._store.writer.run(write, source=source.id, lease=self.lease))
         now = source.scored_at = now_micros()
         scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
         self._next, self._bucket = last + 1, bucket

@@ -208,7 +208,8 @@ def recent_scores_of_all(
     # One question instead of thousands.
     query = select(newest, sources.c.id).join(newest, true()).where(sources.c.id.in_(some))
     grouped: dict[int, list[Record]] = {}
-    for record in connection.execute(query.order_by(sources.c.id, newest.c.time_us)):
+    # All at once: to fetch fifty thousand one by one takes longer than to find them.
+    for record in connection.execute(query.order_by(sources.c.id, newest.c.time_us)).all():
         grouped.setdefault(record.id, []).append(record)
     return dict(grouped)
 
