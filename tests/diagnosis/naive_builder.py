@@ -89,6 +89,7 @@ def incident(
         surprise = table["surprise"][[whole[at] for at in reached + told]]
     told = [whole[at] for at in told]
     found = naive.explain(judge, values[told], surprise)
+    naive.lead(judge, found, values[whole])
     return {
         "peak": peak,
         "variables": variables,
