@@ -160,6 +160,19 @@ def explain(
     }
 
 
+def beyond(judge: Judge, values: np.ndarray) -> np.ndarray:
+    """What lies outside the network's limit, in normal sizes of surprises."""
+    assert judge.mechanisms is not None
+    rows = judge.standardiser.apply(values).astype(float)
+    result = np.zeros(rows.shape)
+    for at, row in enumerate(rows):
+        for j, value in enumerate(row):
+            if abs(value) > judge.limit and judge.usual.observed[j] > 0:
+                outside = value - math.copysign(judge.limit, value)
+                result[at, j] = outside / judge.mechanisms.size[j]
+    return result
+
+
 def lead(judge: Judge, found: dict[str, Any], values: np.ndarray) -> None:
     """Let the one culprit that was away before all others weigh 1 more, if relations are known."""
     if not judge.usual.known[0]:

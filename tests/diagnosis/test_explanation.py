@@ -243,6 +243,17 @@ def test_a_story_names_the_first_to_leave_and_its_direction_then() -> None:
     assert "calm" not in [one.variable for one in story.culprits]
 
 
+def test_sizes_beyond_the_limit_count_where_relations_are_known() -> None:
+    table = related(700)
+    model = ALoRa(window=8, epochs=1, threads=1, seed=0).fit(table[:500], progress=False)
+    assert model.model_.judge.usual.relations
+    today = table[500:].copy()
+    today[100:140, 0] += 12 * table[:, 0].std()
+    today[100:140, 4] += 3000 * table[:, 4].std()
+    told = model.explain(today, 100, 140, progress=False)
+    assert [one.variable for one in told.culprits[:2]] == ["x4", "x0"]
+
+
 def test_being_first_decides_between_equals_and_only_when_alone() -> None:
     plain = plain_judge(3)
     known = dataclasses.replace(

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from alora_ts.data.scaling import Standardiser
+from alora_ts.data.scaling import Standardiser, within
 from alora_ts.diagnosis.incident import STANDS_OUT
 from alora_ts.diagnosis.origins import Mechanisms, divergence
 from alora_ts.diagnosis.shares import shares
@@ -157,6 +157,14 @@ class Judge:
         implied, scale = self.usual.implied(scaled, aside, limit=self.limit)
         result: Array = (scaled - implied) / scale
         return result
+
+    def beyond(self, values: NDArray[np.floating]) -> Array:
+        """How far values are outside the network's limit, in scaled units, (n, d); mostly 0.
+
+        A signal that never moved has no scale to tell that by.
+        """
+        scaled = self._scale(values)
+        return np.where(self.usual.moved, scaled - within(scaled, self.limit), 0.0)
 
     def telling(self, values: NDArray[np.floating], before: int) -> NDArray[np.intp]:
         """Which rows explain an incident.

@@ -84,9 +84,12 @@ def _surprise(judge: Judge, rows: Rows, told: NDArray[np.intp]) -> NDArray[np.fl
     if judge.mechanisms is None:
         return None
     newest = np.arange(max(told[0] - judge.mechanisms.lags, 0), told[0])
-    known = rows.surprise[np.concatenate([newest, told])]
-    known = known[~np.isnan(known).any(1)]
-    return known if len(known) else None
+    rows = rows.pick(np.concatenate([newest, told]))
+    known = ~np.isnan(rows.surprise).any(1)
+    if not known.any():
+        return None
+    # Rules are given what the network sees, within its limit; what lies beyond surprises as well.
+    return rows.surprise[known] + judge.beyond(rows.values[known]) / judge.mechanisms.size
 
 
 def _culprit(judge: Judge, found: Explanation, rows: Rows, at: int, name: str) -> Culprit:
