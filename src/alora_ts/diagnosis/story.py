@@ -89,7 +89,9 @@ def _surprise(judge: Judge, rows: Rows, told: NDArray[np.intp]) -> NDArray[np.fl
     if not known.any():
         return None
     # Rules are given what the network sees, within its limit; what lies beyond surprises as well.
-    return rows.surprise[known] + judge.beyond(rows.values[known]) / judge.mechanisms.size
+    outside = judge.beyond(rows.values[known]) / judge.mechanisms.size
+    whole: NDArray[np.floating] = rows.surprise[known] + outside
+    return whole
 
 
 def _culprit(judge: Judge, found: Explanation, rows: Rows, at: int, name: str) -> Culprit:
