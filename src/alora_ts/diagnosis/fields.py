@@ -128,15 +128,16 @@ def _witnesses_fact(witnesses: Sequence[Mapping[str, Any]]) -> Fact:
 
 
 def _change(incident: Incident) -> str:
-    """Since when, which signals, how much."""
-    signals = ", ".join(
+    """Which signals, and how much; since when is told beside it."""
+    return ", ".join(
         f"{one.variable} {one.direction} by {abs(one.value - one.expected):.3g}"
         for one in incident.culprits[:_TOLD]
     )
-    return f"since {plain_moment(incident.start_time)}: {signals}"
 
 
 def _ending_fact(ending: str) -> Fact | None:
+    if ending == "another":
+        return Fact("ended", "another incident began where it would have gone on", "")
     if ending != "gap":
         return None
     note = "What came after the gap says nothing about how it went on."
@@ -176,7 +177,8 @@ FIELDS: tuple[Field, ...] = (
         fact=lambda text: Fact(
             "the system has changed",
             text,
-            "Later rows are judged by what is usual now; fit the model again.",
+            "Later rows are judged by what is usual now. If that is meant, fit the model again; "
+            "if it is a fault, it no longer alarms.",
         ),
     ),
     Field(
