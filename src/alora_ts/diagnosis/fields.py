@@ -137,7 +137,7 @@ def _change(incident: Incident) -> str:
 
 def _ending_fact(ending: str) -> Fact | None:
     if ending == "another":
-        return Fact("ended", "another incident began where it would have gone on", "")
+        return Fact("ended", "it gave way to another incident")
     if ending != "gap":
         return None
     note = "What came after the gap says nothing about how it went on."
