@@ -13,6 +13,7 @@ from alora_ts.bench.figures import (
     anomaly_types,
     contributions,
     embeddings,
+    held_back,
     parameters,
     rank_layers,
     rank_level,
@@ -71,6 +72,9 @@ FIGURES: dict[str, FigureKind[Any]] = {
     ),
     "window-size": FigureKind(
         "F1 against the window size", "results", window_size.measure, window_size.draw
+    ),
+    "held-back": FigureKind(
+        "Held-back loss of the published training", "results", held_back.measure, held_back.draw
     ),
     "contributions": FigureKind(
         "Who influences whom", "a fit", contributions.measure, contributions.draw

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from alora_ts.bench.tables.contenders import HONEST, Arena, Contender, shown
 
-__all__ = ["gaps", "missing_yardsticks", "scope"]
+__all__ = ["gaps", "missing_yardsticks", "older", "scope"]
 
 _FEW = 12
 """As many entities are named; more are counted."""
@@ -64,3 +64,24 @@ def gaps(arena: Arena) -> list[str]:
                 f"entities are missing it is not compared with the rest."
             )
     return said
+
+
+def older(rows: Sequence[Contender]) -> list[str]:
+    """Which rows are of runs by an older version than the others."""
+    by_version: dict[str, list[str]] = {}
+    for one in rows:
+        for run in one.records:
+            version = run.measured.get("versions", {}).get("alora-ts")
+            names = by_version.setdefault(version, []) if version else []
+            if one.name not in names:
+                names.append(one.name)
+    newest = max(by_version, key=_numbers, default=None)
+    return [
+        f"Run by version {version}, before what version {newest} changed: {', '.join(names)}."
+        for version, names in by_version.items()
+        if version != newest
+    ]
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
