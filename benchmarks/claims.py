@@ -22,6 +22,7 @@ from alora_ts.bench.figures import parameters
 from alora_ts.bench.plan import read_plan
 from alora_ts.bench.published import published
 from alora_ts.bench.record import Record, read_records
+from alora_ts.bench.statistics import bootstrap_mean
 from alora_ts.bench.tables.contenders import Arena, arenas, cases
 from alora_ts.bench.tables.detection import BEST_F1
 from alora_ts.bench.tables.paired import differences, interval
@@ -412,6 +413,7 @@ def rank(captions: str) -> Iterator[Claim]:
         "1",
         "[figure](results-tables.md#figures)",
     )
+    yield _separation()
     level = re.search(r"fifth value exceeds the published [\d.]+ in ([\d.]+)%", captions)
     chosen = re.search(r"h1 = ([\d.e-]+)\.", captions)
     assert level is not None
@@ -425,6 +427,29 @@ def rank(captions: str) -> Iterator[Claim]:
         "1",
         "1",
         "[figure](results-tables.md#figures)",
+    )
+
+
+def _separation() -> Claim:
+    """The same on six servers, by benchmarks/rank_separation.py."""
+    lines = (RESULTS / "rank-separation.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line) for line in lines]
+    without, with_loss = ([one[key] for one in found] for key in ("auc_without", "auc_with"))
+    more = [ours - other for ours, other in zip(with_loss, without, strict=True)]
+    between = bootstrap_mean(more)
+    sure = f", difference {fmean(more):+.3f}"
+    if between is not None and len(more) >= _FEWEST:
+        sure += f" [{between.low:+.3f}, {between.high:+.3f}]"
+    return Claim(
+        "the same on the servers of ASD",
+        "figure of ranks per layer",
+        _agreed(more),
+        f"AUC-ROC {fmean(without):.2f} without, {fmean(with_loss):.2f} with it{sure}; higher on "
+        f"{sum(one > 0 for one in more)} of {len(more)}",
+        "figure",
+        str(len(more)),
+        str(len({one["seed"] for one in found})),
+        "`python -m benchmarks.rank_separation`",
     )
 
 
