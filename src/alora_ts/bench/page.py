@@ -60,6 +60,7 @@ MSL). Its wins, ties and ranks are those of a method that has seen the answers o
 [data kept apart](quality.md#kept-apart-version-01) the margin on SMD did not carry over. "ALoRa
 (paper)" and the compared methods have their authors' settings, made smaller. On three entities, or
 one, nobody can win here."""
+_OF_THE_PAPER = ("SMD", "PSM", "SWaT", "MSL", "HAI", "MSDS")
 _IMAGES = Path("images") / "results"
 _RANKS = "ranks-"
 _CAPTION = re.compile(r"^!\[.*\]\((.+)\)\n\n(.+)$", re.MULTILINE)
@@ -131,6 +132,7 @@ def write_page(
             "Every number on these pages comes from committed results; nothing is typed by hand. "
             f"Regenerate them with:\n\n```sh\n{command}\n```",
             *describe_origin(records),
+            *_absent(records),
             "## What failed",
             *_failures(records),
         ],
@@ -238,6 +240,18 @@ def _figures(folder: Path) -> list[str]:
 def _image(path: Path) -> str:
     said = path.stem.replace("-", " ")
     return f"![{said[0].upper()}{said[1:]}]({(_IMAGES / path.name).as_posix()})"
+
+
+def _absent(records: Iterable[Record]) -> list[str]:
+    """Sets of the paper without results, and the command for them."""
+    there = {one.dataset for one in records}
+    missing = [name for name in _OF_THE_PAPER if name not in there]
+    if not missing:
+        return []
+    return [
+        f"Of the paper's sets not run here: {', '.join(missing)}. Where they are, `alora-ts bench "
+        "run paper --data FOLDER` runs them."
+    ]
 
 
 def _failures(records: Iterable[Record]) -> list[str]:
