@@ -160,10 +160,11 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
         "Figures",
     ]
     assert "**Read this first.** The defaults" in page  # of SMD, where they were chosen
-    assert "### 512 less each other case, pair by pair" in page
+    assert "### “512” less each other case, pair by pair" in page
     for said in ("commit 0123456789", "2001-02-03", "an invented machine", "**Plan invented**"):
         assert said in page
     assert "sets not run here: PSM, SWaT, MSL, HAI, MSDS. Where they are, `alora-ts" in page
+    assert "### ALoRa\n\nRun by version 0.0.0 on SMD.\n" in page
     assert "- pca on SMD machine-1-2, seed 0 (plan invented): killed after 45 min" in page
     assert "PCA (2/3 entities)" in page
     assert "![Rank layers](images/results/rank-layers.png)\n\nRanks of all layers.\n" in long

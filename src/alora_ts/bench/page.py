@@ -171,8 +171,22 @@ def _verdicts(fought: Sequence[Arena]) -> list[str]:
     if rows and any(arena.dataset in _CHOSEN_ON for arena in fought):
         parts.append(_CHOSEN)
     for label, name in rows.items():
-        parts += [f"### {name}", *say_all(verdicts(fought, label))]
+        parts += [f"### {name}", *_run_by(fought, label), *say_all(verdicts(fought, label))]
     return parts
+
+
+def _run_by(fought: Sequence[Arena], label: str) -> list[str]:
+    """Which version's network and score a row is, as defaults change between versions."""
+    where: dict[str, list[str]] = {}
+    for arena in fought:
+        runs = [run for one in arena.contenders if one.label == label for run in one.records]
+        for version in {run.measured.get("versions", {}).get("alora-ts") for run in runs}:
+            if version:
+                where.setdefault(version, []).append(arena.dataset)
+    if not where:
+        return []
+    said = "; ".join(f"version {one} on {', '.join(names)}" for one, names in sorted(where.items()))
+    return [f"Run by {said}."]
 
 
 def _shown(records: Iterable[Record], name: str, title: str, *words: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alora_ts.bench.tables.contenders import HONEST, Arena, Contender, shown
+from alora_ts.version import __version__
 
 __all__ = ["gaps", "missing_yardsticks", "older", "scope"]
 
@@ -67,7 +68,7 @@ def gaps(arena: Arena) -> list[str]:
 
 
 def older(rows: Sequence[Contender]) -> list[str]:
-    """Which rows are of runs by an older version than the others."""
+    """Which rows are of runs by another version than this one."""
     by_version: dict[str, list[str]] = {}
     for one in rows:
         for run in one.records:
@@ -75,13 +76,9 @@ def older(rows: Sequence[Contender]) -> list[str]:
             names = by_version.setdefault(version, []) if version else []
             if one.name not in names:
                 names.append(one.name)
-    newest = max(by_version, key=_numbers, default=None)
     return [
-        f"Run by version {version}, before what version {newest} changed: {', '.join(names)}."
+        f"Run by version {version}, not by {__version__}: "
+        f"{'all rows' if len(names) == len(rows) else ', '.join(names)}."
         for version, names in by_version.items()
-        if version != newest
+        if version != __version__
     ]
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]

@@ -75,7 +75,7 @@ def _table(plan: str, study: str, arenas: Sequence[Arena]) -> ResultTable | None
                  for one in row.records if _is_base(one)), _BASE)  # fmt: skip
     return ResultTable(
         "paired",
-        f"{base} less each other case, pair by pair",
+        f"“{base}” less each other case, pair by pair",
         ("left out or changed", "entities", "pairs", *_METRICS),
         tuple(shown),
         (
