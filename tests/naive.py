@@ -286,6 +286,7 @@ def followed(
     warm_up: Array,
     before: Array,
     usual: float,
+    usual_spread: float,
     *,
     memory: int,
     level: float,
@@ -295,30 +296,51 @@ def followed(
     """What scores are divided by beside the level; everything is worked out anew for each row."""
     factors, seen, rows = [], list(before), []
     clusters: list[list[tuple[int, float]]] = []
-    storm = 1.0
+    storm, changed, spread, low, first_shift = 1.0, False, 1.0, 0, 0.0
     for raw, early in zip(scores.tolist(), warm_up.tolist(), strict=True):
+        if not early and memory and clusters and len(rows) - clusters[-1][-1][0] == gap + 1:
+            first, last = clusters[-1][0][0], clusters[-1][-1][0]
+            since = seen[first - len(rows) :][-memory:]
+            ending = np.mean(since[-max(gap, 1) :]) - first_shift
+            enough = max(0.1 * memory, 0.4 * len(seen[-memory:]))
+            if last + 1 - first >= enough and ending > level:
+                seen, changed, low = since, True, 0
+                middle, high = np.quantile(since, [0.5, 0.75])
+                spread = min(max((high - middle) / max(usual_spread, 1e-12), 1.0), 100.0)
+        recent = sorted(seen[-memory:]) if memory else []
         shift = 0.0
         if memory:
-            recent = sorted(seen[-memory:])
-            shift = min(max(recent[len(recent) // 2] - usual, 0.0), 10 * level)
-        own = max(raw - shift, 0.01 * raw)
+            shift = min(max(_at(recent, 0.5) - usual, 0.0), 10 * level * spread)
+        own = max(raw - shift, 0.01 * raw) / spread
         if not early:
             at = len(rows)
             rows.append(own)
-            if each is not None and own / level > 1:
+            if own / level > 1:
                 if not clusters or at - clusters[-1][-1][0] > gap + 1:
+                    first_shift = shift
                     recent_peaks = [
                         max(score for _, score in cluster)
                         for cluster in clusters
-                        if cluster[-1][0] >= at - 7.5 * each
+                        if each is not None and cluster[-1][0] >= at - 7.5 * each
                     ]
                     worst = sorted(recent_peaks, reverse=True)
                     storm = min(worst[4], 10.0) if len(worst) >= 5 else 1.0
                     clusters.append([])
                 clusters[-1].append((at, own / level))
             seen.append(raw)
-        factors.append(storm * (raw / own if own > 1e-12 else 1.0))
+            if changed:
+                low = low + 1 if raw < _at(sorted(seen[-memory:]), 0.1) else 0
+                if low >= 100:
+                    seen, changed, spread = list(before), False, 1.0
+        score = own / level
+        if 0.9 < score <= storm:
+            score = 0.9 + 0.1 * (score - 0.9) / (storm - 0.9)
+        factors.append(raw / (level * score) if score > 1e-12 else 1.0)
     return np.array(factors)
+
+
+def _at(ordered: list[float], share: float) -> float:
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
 def novelty(learned, values, segments):

@@ -29,7 +29,7 @@ def alarms(
 
 
 def stretches(
-    alarm: list[bool], warm_up: list[bool], segments: list[int], *, merge: int, minimum: int
+    alarm: list[bool], warm_up: list[bool], segments: list[int], *, merge: int
 ) -> list[tuple[int, int]]:
     """Half-open ranges: look back from each alarming row at the rows since the one before."""
     found: list[list[int]] = []
@@ -47,7 +47,31 @@ def stretches(
             found[-1][1] = row
         else:
             found.append([row, row])
-    return [(start, last + 1) for start, last in found if last + 1 - start >= minimum]
+    return [(start, last + 1) for start, last in found]
+
+
+def parts(
+    start: int, end: int, alarm: list[bool], score: list[float], *, merge: int, settled: int
+) -> list[tuple[int, int]]:
+    """A stretch, parted where its scores begin or cease to stand out from those it had."""
+    found: list[list[int]] = [[]]
+    lasting: list[float] = []
+    mark, below = float("inf"), 0
+    for row in range(start, end):
+        if not alarm[row]:
+            continue
+        if mark < float("inf") and below > merge:
+            mark = float("inf")
+            found.append([])
+        elif mark < float("inf"):
+            below = 0 if score[row] > mark else below + 1
+        elif len(lasting) >= settled and score[row] > 3 * max(lasting[-settled:]):
+            mark, below = max(lasting[-settled:]), 0
+            found.append([])
+        if mark == float("inf"):
+            lasting.append(score[row])
+        found[-1].append(row)
+    return [(rows[0], rows[-1] + 1) for rows in found]
 
 
 def ending(last: int, warm_up: list[bool], segments: list[int], *, merge: int) -> str | None:

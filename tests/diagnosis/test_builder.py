@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alora_ts.diagnosis import flares
 from alora_ts.diagnosis.alarms import Alarms, Levels
 from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
 from alora_ts.diagnosis.fields import describe, incidents_frame
@@ -83,6 +85,7 @@ def build(
     levels=LEVELS,
     d=st.integers(1, 4),
     seed=st.integers(0, 99),
+    settled=st.sampled_from([1, 3, 500]),
     data=st.data(),
 )
 def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
@@ -93,6 +96,7 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     levels: Levels,
     d: int,
     seed: int,
+    settled: int,
     data: st.DataObject,
 ) -> None:
     n = len(rows)
@@ -103,21 +107,26 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
         return IncidentBuilder(names, merge=merge, minimum=minimum, levels=levels)
 
     cuts = data.draw(st.lists(st.integers(0, n), max_size=5))
-    alarm, whole = build(table, [], fresh())
-    for some in (cuts, list(range(n))):
-        again, parts = build(table, some, fresh())
+    with mock.patch.object(flares, "_SETTLED", settled):
+        alarm, whole = build(table, [], fresh())
+        others = [build(table, some, fresh()) for some in (cuts, list(range(n)))]
+    for again, parts in others:
         assert again == alarm
         # Equal to the last bit.
         assert list(map(repr, parts)) == list(map(repr, whole))
 
     lists = [table[name].tolist() for name in ("score", "warm_up", "segments")]
     assert alarm == naive.alarms(*lists, opening=levels.opening, closing=levels.closing)
-    found = naive.stretches(alarm, *lists[1:], merge=merge, minimum=minimum)
-    assert [(one.start, one.end) for one in whole] == found
+    found: dict[tuple[int, int], str | None] = {}
+    for start, end in naive.stretches(alarm, *lists[1:], merge=merge):
+        parted = naive.parts(start, end, alarm, lists[0], merge=merge, settled=settled)
+        found |= dict.fromkeys(parted, "another")
+        found[parted[-1]] = naive.ending(end - 1, *lists[1:], merge=merge)
+    found = {part: how for part, how in found.items() if part[1] - part[0] >= minimum}
+    assert {(one.start, one.end): one.ending for one in whole} == found
     for one in whole:
         over = one.ending is not None
         twin = naive.incident(one.start, one.end, alarm, table, names, over=over)
-        assert one.ending == naive.ending(one.end - 1, *lists[1:], merge=merge)
         assert one.peak == twin["peak"]
         assert (one.score, one.raw) == (table["score"][one.peak], 2 * table["score"][one.peak])
         _agree(one, twin)

@@ -14,7 +14,7 @@ from alora_ts.diagnosis.onset import arrivals
 from alora_ts.diagnosis.origins import learn_mechanisms
 from alora_ts.diagnosis.sample import Rows, Sample
 from alora_ts.diagnosis.story import tell
-from alora_ts.diagnosis.usual import Usual, learn_usual, observations
+from alora_ts.diagnosis.usual import Usual, learn_usual
 from tests.diagnosis import naive_explanation as naive
 from tests.diagnosis.judges import plain_judge, random_judge
 
@@ -69,24 +69,6 @@ def test_telling_rows_equal_the_loops(seed: int, d: int, n: int, before: int) ->
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(before + n, d)) * rng.choice([0.1, 1, 5, 1e4], (before + n, 1))
     assert judge.telling(values, before).tolist() == naive.telling(judge, values, before)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 999), st.integers(2, 40))
-def test_observations_equal_the_loops(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = np.column_stack(
-        [
-            rng.normal(size=n),
-            np.cumsum(rng.normal(size=n)),
-            np.round(rng.normal(size=n)),
-            np.ones(n),
-        ]
-    )
-    segments = np.cumsum(rng.random(n) < 0.1)
-    found = observations(rows, segments)
-    twin = [naive.observations(column.tolist(), segments.tolist()) for column in rows.T]
-    np.testing.assert_allclose(found, twin, rtol=1e-6)
 
 
 def test_neither_units_nor_zero_matter() -> None:

@@ -67,7 +67,7 @@ def test_batch_stream_and_a_rebuilt_stream_agree_under_drift() -> None:
     readings = [stream.push(row) for row in drifting]
     assert max(reading.drift for reading in readings) > 1.2
     np.testing.assert_allclose([r.score for r in readings[7:]], batch[7:], rtol=1e-3)
-    said = [(one.raw, one.novelty) for one in readings[:70] if not one.warm_up]
+    said = [(one.raw, one.novelty, one.spread) for one in readings[:70] if not one.warm_up]
     again = model.stream()
     for row in drifting[30:70]:
         again.push(row)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,3 +63,18 @@ def test_a_larger_residual_never_scores_less(scoring: str) -> None:
         chosen.raw(chosen.error(residual).sum(1), rank, None) for residual in (small, 1.5 * small)
     )
     assert (more >= less).all()
+
+
+def test_few_observations_say_less_of_a_large_deviation() -> None:
+    residual = np.array([[1.0, 2.0], [30.0, 60.0], [0.0, 0.0]])
+    plain = ScoreRule("joint", np.array([1.0, 4.0]), 1000.0, 1, np.array([1.0, 0.5]))
+    sure = replace(plain, observed=np.array([1e12, 1e12]))
+    np.testing.assert_allclose(sure.error(residual), plain.error(residual), rtol=1e-3)
+    unsure = replace(plain, observed=np.array([3.0, 1.0]), surprise_scale=np.array([1.0, 4.0]))
+    by_hand = [
+        [k * np.log(1 + e / k) * weight for k, e, weight in ((3.0, e, 1.0), (1.0, e, 0.5))]
+        for e in (1.0, 900.0, 0.0)
+    ]
+    np.testing.assert_allclose(unsure.error(residual), by_hand)
+    unsure = replace(unsure, surprise_observed=np.array([3.0, 1.0]))
+    np.testing.assert_allclose(unsure.surprise(residual), np.sum(by_hand, 1))

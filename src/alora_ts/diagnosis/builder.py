@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis.alarms import LEVELS, Alarms, Levels
-from alora_ts.diagnosis.incident import Incident
+from alora_ts.diagnosis.flares import Flares
+from alora_ts.diagnosis.incident import Ending, Incident
 from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.stretch import Alarming, Details, Stretch
 from alora_ts.diagnosis.witnesses import Heard
@@ -100,7 +101,8 @@ class IncidentBuilder:
 
     Alarming rows with few quiet ones between them are one incident. A warm-up row or the border
     of a segment ends it at once, because it follows a gap; else it is over when more than
-    ``merge`` rows in a row were quiet. What comes out does not depend on how rows are cut into
+    ``merge`` rows in a row were quiet. What stands out of a lasting incident is another one
+    (:mod:`alora_ts.diagnosis.flares`). What comes out does not depend on how rows are cut into
     blocks.
 
     Parameters
@@ -148,11 +150,14 @@ class IncidentBuilder:
         self._merge = merge
         self._minimum = minimum
         self._alarms = Alarms(levels)
+        self._flares = Flares(merge)
         self._rows = 0
         self._segment: int | None = None
         # Warm-up rows and borders so far, and how many there were at the open stretch's last row.
         self._breaks = 0
         self._breaks_then = 0
+        # What was taken off scores when the open stretch began, or the lasting one it is part of.
+        self._shift = 0.0
         self.open: Stretch | None = None
 
     @property
@@ -176,16 +181,26 @@ class IncidentBuilder:
         for place, rows in self._asked(block, alarm):
             at = breaks[place]
             for start, end in self._runs(rows.numbers, at):
-                more = rows.part(start, end)
-                if not self._goes_on(int(more.numbers[0]), int(at[start])):
+                if not self._goes_on(int(rows.numbers[start]), int(at[start])):
                     self._close(note, block, breaks)
                 if self.open is None:
-                    shift = self._shift_at(int(more.numbers[0]), block)
-                    self.open = Stretch(self._variables, more, returns=self._returns, shift=shift)
-                else:
-                    self.open.add(more)
-                self._breaks_then = int(at[end - 1])
-                note(self.open)
+                    self._shift = self._shift_at(int(rows.numbers[start]), block)
+                    self._flares.restart()
+                cuts = start + np.flatnonzero(self._flares.take(rows.score[start:end]))
+                for first, last in itertools.pairwise([start, *cuts.tolist(), end]):
+                    if first in cuts and self.open is not None:
+                        self._end("another", self._shift, note)
+                    if first == last:
+                        continue
+                    more = rows.part(first, last)
+                    if self.open is None:
+                        self.open = Stretch(
+                            self._variables, more, returns=self._returns, shift=self._shift
+                        )
+                    else:
+                        self.open.add(more)
+                    self._breaks_then = int(at[last - 1])
+                    note(self.open)
         self._breaks = int(breaks[-1]) if len(block) else self._breaks
         if not self._goes_on(self._rows + len(block), self._breaks):
             self._close(note, block, breaks)
@@ -242,11 +257,16 @@ class IncidentBuilder:
     ) -> None:
         """End the open stretch: by a gap, unless enough quiet rows came before it."""
         if self.open is not None:
-            # The row that decided it is over, wherever blocks are cut.
-            self.open.ends_at(self._shift_at(self.open.end + self._merge, block))
             # Had there been a break before this block, the stretch would be closed already.
             gap = self._rows + int(np.searchsorted(breaks, self._breaks_then, side="right"))
             within = gap < self._rows + len(breaks) and gap <= self.open.end + self._merge
-            self.open.ending = "gap" if within else "quiet"
-            note(self.open)
-            self.open = None
+            # The row that decided it is over, wherever blocks are cut.
+            shift = self._shift_at(self.open.end + self._merge, block)
+            self._end("gap" if within else "quiet", shift, note)
+
+    def _end(self, ending: Ending, shift: float, note: Callable[[Stretch], None]) -> None:
+        assert self.open is not None
+        self.open.ends_at(shift)
+        self.open.ending = ending
+        note(self.open)
+        self.open = None

@@ -137,6 +137,8 @@ def _change(incident: Incident) -> str:
 
 
 def _ending_fact(ending: str) -> Fact | None:
+    if ending == "another":
+        return Fact("ended", "another incident began where it would have gone on", "")
     if ending != "gap":
         return None
     note = "What came after the gap says nothing about how it went on."
@@ -176,7 +178,8 @@ FIELDS: tuple[Field, ...] = (
         fact=lambda text: Fact(
             "the system has changed",
             text,
-            "Later rows are judged by what is usual now; fit the model again.",
+            "Later rows are judged by what is usual now. If that is meant, fit the model again; "
+            "if it is a fault, it no longer alarms.",
         ),
     ),
     Field(

@@ -13,7 +13,7 @@ __all__ = ["DIFFUSE", "STANDS_OUT", "Culprit", "Ending", "Incident", "Origin", "
 
 Direction = Literal["above", "below"]
 Severity = Literal["low", "medium", "high"]
-Ending = Literal["quiet", "gap"]
+Ending = Literal["quiet", "gap", "another"]
 
 _MEDIUM, _HIGH = 3.0, 10.0
 
@@ -107,9 +107,11 @@ class Incident:
     witnesses : tuple of Witness
         What gave the evidence at the peak, the strongest first; none where the score hears only
         one (:mod:`alora_ts.diagnosis.witnesses`).
-    ending : {"quiet", "gap"} or None
-        Whether quiet rows ended it, or a gap did: then nobody knows how it went on. None while it
-        lasts, as far as there are rows.
+    ending : {"quiet", "gap", "another"} or None
+        Whether quiet rows ended it, or a gap did: then nobody knows how it went on. Another
+        incident ends it where something far worse begins while it lasts, or where that is over
+        and what lasted goes on (:mod:`alora_ts.diagnosis.flares`). None while it lasts, as far as
+        there are rows.
     """
 
     start: int

@@ -46,6 +46,9 @@ class Reading:
     novelty : float
         How unlike any stretch of training the last rows are, 0 where they are as usual; see
         :mod:`alora_ts.scoring.novelty`.
+    spread : float or None
+        How many times wider than normal scores spread since a change of the system, by which the
+        row was measured; None without one. See :mod:`alora_ts.scoring.change`.
     """
 
     timestamp: Any
@@ -62,6 +65,7 @@ class Reading:
     returns: ReturnPeriod | None = None
     shift: float = 0.0
     novelty: float = 0.0
+    spread: float | None = None
 
     @cached_property
     def localization(self) -> NDArray[np.float64]:

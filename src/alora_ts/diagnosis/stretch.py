@@ -109,7 +109,8 @@ class Stretch:
     returns : callable or None
         Gives the return period of a raw score.
     shift : float
-        What was taken off scores as usual when it began, in times of the alarm level.
+        What was taken off scores as usual when it began, in times of the alarm level; or when
+        the lasting incident began that it is part of.
 
     Attributes
     ----------
@@ -119,7 +120,7 @@ class Stretch:
         Timestamps of the first and the last alarming row.
     changed : bool
         Whether what is usual moved during it.
-    ending : {"quiet", "gap"} or None
+    ending : {"quiet", "gap", "another"} or None
         What ended it; None while it may go on.
     """
 

@@ -28,15 +28,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from alora_ts.data.scaling import within
-from alora_ts.data.windows import segment_starts
+from alora_ts.scoring.observations import observations
 
-__all__ = ["Usual", "learn_usual", "observations"]
+__all__ = ["Usual", "learn_usual"]
 
 Array = NDArray[np.float64]
 
 _CONFIDENCE = 0.997
 _RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-_ROUNDING = 1e-9
 _STILL = 1e-6  # scaled units: the rounding of a constant
 _MOST_ROWS = 20_000
 _MOST_VARIABLES = 1000  # beyond it no relations are learned: the matrix would outgrow the network
@@ -256,36 +255,6 @@ def learn_usual(
         size=np.maximum(np.sqrt(np.square(deviation).mean(0)), _LEAST_SIZE),
         known=np.ones(1),
     )
-
-
-def observations(rows: Array, segments: NDArray[np.integer] | None) -> Array:
-    """How many independent observations of each variable some rows amount to, (d,).
-
-    The smaller of the number of changes and of the rows divided by the integrated autocorrelation
-    time, summed up to its first zero. At least 1 for a variable that moved, 0 for one that did
-    not.
-
-    Examples
-    --------
-    >>> steps = np.repeat([0.0, 1.0, 0.0], 100)
-    >>> noise = np.random.default_rng(0).normal(size=300)
-    >>> observations(np.column_stack([steps, noise, np.ones(300)]), None).round()
-    array([  2., 275.,   0.])
-    """
-    n = len(rows)
-    changed = np.diff(rows, axis=0) != 0
-    changed[segment_starts(n, segments)[1:] - 1] = False
-    changes = changed.sum(0).astype(np.float64)
-    found = np.zeros(rows.shape[1])
-    for at in np.flatnonzero(changes > 0):
-        centred = rows[:, at] - rows[:, at].mean()
-        power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
-        correlation = np.fft.irfft(power)[:n]
-        below = np.flatnonzero(correlation <= _ROUNDING * correlation[0])
-        until = below[0] if len(below) else n
-        time = 1 + 2 * correlation[1:until].sum() / correlation[0]
-        found[at] = max(min(changes[at], n / time), 1.0)
-    return found
 
 
 def _choose_ridge(covariance: Array, fresh: Array) -> tuple[float, Array]:

@@ -98,6 +98,7 @@ def _surroundings(model: FittedModel) -> dict[str, Any]:
         "threshold": model.calibration.threshold.value,
         "scoring": rule.scoring,
         "normal_squares": rule.scale.tolist(),
+        "observed": None if rule.observed is None else rule.observed.tolist(),
         "cap": rule.cap,
         "weights": rule.weight.tolist(),
         "smoothing": rule.smoothing,
@@ -107,6 +108,7 @@ def _surroundings(model: FittedModel) -> dict[str, Any]:
             "weights": model.mechanisms.weights.tolist(),
             "offset": model.mechanisms.offset.tolist(),
             "normal_squares": rule.surprise_scale.tolist(),
+            "observed": None if rule.surprise_observed is None else rule.surprise_observed.tolist(),
         },
     }
 

@@ -279,15 +279,16 @@ class Stream:
         timestamp = self._rows - 1 if time is None else time
         return _Taken(scaled, self._seen - self._model.window + 1, self._seen == 1, timestamp)
 
-    def follow_from(self, said: Iterable[tuple[float, float]]) -> None:
-        """Set the followed level to what it was after rows with these raw scores and novelties.
+    def follow_from(self, said: Iterable[tuple[float, float, float | None]]) -> None:
+        """Set the followed level to what it was after rows of which this was said.
 
-        For programs that rebuild a stream after a restart: those of the last
-        ``calibration.memory`` rows (warm-up rows left out), oldest first, are enough.
+        For programs that rebuild a stream after a restart: ``raw``, ``novelty`` and ``spread`` of
+        the last ``calibration.memory`` readings (warm-up rows left out), oldest first, are enough.
         """
         self._level.restart()
-        for raw, novelty in said:
+        for raw, novelty, spread in said:
             self._level.step(raw, novelty=novelty)
+            self._level.recall(spread)
 
     def _read(
         self,
@@ -326,6 +327,7 @@ class Stream:
             returns=model.return_period(raw / drift),
             shift=self._level.last_shift,
             novelty=novelty,
+            spread=self._level.last_spread,
         )
 
     def _tick(self, stamp: np.datetime64 | float | None) -> None:

@@ -18,6 +18,7 @@ from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.following import STORM_BUDGETS, Following
 from alora_ts.scoring.level import AlarmOptions, choose_level
 from alora_ts.scoring.novelty import weigh
+from alora_ts.scoring.observations import observations
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold
@@ -30,6 +31,7 @@ _SPREAD_ROWS = 6000
 _LONGEST_MEMORY = 100_000
 
 _LEAST_SQUARE = 1e-8
+_STILL = 1e-6  # scaled units: the rounding of a constant
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,13 +136,10 @@ class Calibration:
         scale = np.array(saved["rule"]["scale"], dtype=np.float64)
         # Models saved before switches were weighed count all variables alike.
         weight = np.array(saved["rule"].get("weight", np.ones_like(scale)), dtype=np.float64)
-        surprise = saved["rule"].get("surprise_scale")
-        rule = {
-            **saved["rule"],
-            "scale": scale,
-            "weight": weight,
-            "surprise_scale": None if surprise is None else np.array(surprise, dtype=np.float64),
-        }
+        rule = {**saved["rule"], "scale": scale, "weight": weight}
+        for name in ("surprise_scale", "observed", "surprise_observed"):
+            if rule.get(name) is not None:
+                rule[name] = np.array(rule[name], dtype=np.float64)
         return cls(
             rank_level=float(saved["rank_level"]),
             rule=ScoreRule(**rule),
@@ -223,14 +222,6 @@ def calibrate(
         raise AloraError(f"rank_level={rank_level} must be a number above 0, or None")
     rank = (sigma > rank_level).sum(1)
     surprising = None if surprise is None else surprise(plan.ends)
-    rule = ScoreRule(
-        scoring=scoring,
-        scale=_normal_squares(residual),
-        cap=options.cap,
-        smoothing=options.smoothing,
-        weight=switch_weights(values),
-        surprise_scale=None if surprising is None else _normal_squares(surprising),
-    )
     new = held_back[plan.ends]
     if not new.any():
         new[:] = True
@@ -240,6 +231,22 @@ def calibrate(
     if segments is not None:
         apart |= np.diff(segments[ends], prepend=segments[ends[0]]) != 0
     blocks = np.cumsum(apart, dtype=np.int64)
+    moved = np.ptp(values, axis=0) > _STILL
+
+    def observed(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = observations(deviation[new], blocks) * (len(new) / new.sum())
+        return np.where(moved, np.maximum(found, 1.0), 1.0)
+
+    rule = ScoreRule(
+        scoring=scoring,
+        scale=_normal_squares(residual),
+        cap=options.cap,
+        smoothing=options.smoothing,
+        weight=switch_weights(values),
+        surprise_scale=None if surprising is None else _normal_squares(surprising),
+        observed=None if surprising is None else observed(residual),
+        surprise_observed=None if surprising is None else observed(surprising),
+    )
     raw = rule.raw(
         rule.error(residual[new]).sum(1),
         rank[new],

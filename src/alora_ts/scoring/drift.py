@@ -63,6 +63,7 @@ class Level:
         """Forget the rows seen."""
         # Nothing is ever taken off: this one multiplies.
         self.last_shift = 0.0
+        self.last_spread: float | None = None
         self.shifts = np.empty(0)
         self._scores = RunningMedian(self._normal, memory=self._memory, before=self._memory)
         self._usual = max(self._scores.now, _TINY)
@@ -80,6 +81,9 @@ class Level:
         if not early:
             self.push(raw)
         return factor
+
+    def recall(self, spread: float | None) -> None:
+        """Models as old know no changes of the system."""
 
     def push(self, score: float) -> None:
         """Take one more row's raw score in and let the oldest go."""

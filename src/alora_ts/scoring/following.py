@@ -1,6 +1,6 @@
 """Follows what is usual now, so that a system in use keeps the false incidents asked for.
 
-A system in use is rarely quite the system of the training rows. Three things are followed,
+A system in use is rarely quite the system of the training rows. Four things are followed,
 from rows gone by only and within bounds:
 
 * **A lasting shift.** A variable that sits elsewhere since a release or a season adds a constant
@@ -10,9 +10,13 @@ from rows gone by only and within bounds:
 * **What is new.** The novelty of a row (:mod:`alora_ts.scoring.novelty`) raises its score. It is
   followed in the same way, for itself: what its median lies above the normal one is taken off
   first.
+* **A change of the system.** An incident so long that what is usual rose during it was a change
+  (:mod:`alora_ts.scoring.change`). From its end on, rows are measured by those since it began, by
+  their level and by how widely they spread, until the system goes back.
 * **A storm.** Where a budget allows one incident in B rows, a new one has to be worse than the
   fifth worst of the last 7.5 B rows (clusters of rows above the level; up to ten times the level).
-  In normal times there are hardly ever five; in a storm only what stands out alarms.
+  In normal times there are hardly ever five; in a storm only what stands out alarms. The others
+  are held between 0.9 and 1, in their order: above all that is normal, below all that alarms.
 
 Old models follow the median by a factor instead (:mod:`alora_ts.scoring.drift`).
 """
@@ -25,6 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.scoring.change import Change
 from alora_ts.scoring.median import RunningMedian
 from alora_ts.scoring.novelty import weigh
 
@@ -34,6 +39,8 @@ STORM_BUDGETS = 7.5
 """How many budgets of rows a storm looks back on."""
 
 _STORM = 5
+
+_HELD = 0.9
 
 _BEFORE = 100
 _MOST = 10.0
@@ -64,8 +71,11 @@ class Following:
     ----------
     last_shift : float
         What was taken off the last row, in times of the level.
+    last_spread : float or None
+        How many times wider than normal the scores spread by which the last row was measured,
+        since a change of the system; None without one.
     shifts : ndarray of shape (N,)
-        The same of each row last given to :meth:`follow`.
+        ``last_shift`` of each row last given to :meth:`follow`.
 
     Examples
     --------
@@ -95,39 +105,70 @@ class Following:
 
     def restart(self) -> None:
         """Forget the rows seen."""
-        self._scores = RunningMedian(self._normal, memory=self._memory, before=_BEFORE)
-        self._novelties = RunningMedian(self._new or (0.0,), memory=self._memory, before=_BEFORE)
+        self._begin()
         self._rows = 0
         self._last = -(10**12)
         self._peak = 0.0
         self._clusters: deque[tuple[int, float]] = deque()
         self._storm = 1.0
         self.last_shift = 0.0
+        self.last_spread: float | None = None
         self.shifts = np.empty(0)
+
+    def recall(self, spread: float | None) -> None:
+        """The last row's ``last_spread``, where the rows before it were not all seen."""
+        if spread is not None and self.last_spread is None:
+            self._declare([], spread=spread)
+        elif spread is None and self.last_spread is not None:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Begin with normal rows."""
+        self._scores = RunningMedian(self._normal, memory=self._memory, before=_BEFORE)
+        self._novelties = RunningMedian(self._new or (0.0,), memory=self._memory, before=_BEFORE)
+        # Raw score and novelty, for the day on which they are measured anew.
+        self._recent: deque[tuple[float, float]] = deque(maxlen=self._memory)
+        self._change = Change(self._normal, memory=self._memory, level=self._level)
 
     @property
     def shift(self) -> float:
         """What is taken off a raw score now: from 0 to ten times the level."""
         lasting = self._scores.now - self._scores.usual
-        return min(max(lasting, 0.0), _MOST * self._level)
+        return min(max(lasting, 0.0), _MOST * self._level * (self._change.spread or 1.0))
 
     def step(self, raw: float, early: bool = False, novelty: float = 0.0) -> float:
         """By how much a row's score stands below raw / level, and take the row in.
 
         Warm-up rows (``early``) are judged like the others and remembered by no one.
         """
-        seen = raw
-        if self._new is not None:
-            lasting = max(self._novelties.now - self._novelties.usual, 0.0)
-            seen *= weigh(novelty - lasting)
+        if not early:
+            self._look_back()
+        seen = self._seen(raw, novelty)
         shift = self.shift
-        self.last_shift = shift / self._level
-        own = max(seen - shift, _LEAST_PART * seen)
+        self.last_shift, self.last_spread = shift / self._level, self._change.spread
+        own = max(seen - shift, _LEAST_PART * seen) / (self._change.spread or 1.0)
         if not early:
             self._storm_of(own / self._level)
             self._scores.push(seen)
             self._novelties.push(novelty)
-        return self._storm * (raw / own if own > _TINY else 1.0)
+            self._recent.append((raw, novelty))
+            if self._change.over(self._scores, seen):
+                self._begin()
+        score = self._held(own / self._level)
+        return raw / (self._level * score) if score > _TINY else 1.0
+
+    def _held(self, score: float) -> float:
+        """A score of this row; where it does not outdo a storm, no more than 1."""
+        if self._storm == 1.0 or not _HELD < score <= self._storm:
+            return score
+        return _HELD + (1 - _HELD) * (score - _HELD) / (self._storm - _HELD)
+
+    def _seen(self, raw: float, novelty: float) -> float:
+        """A raw score with what is new in its row."""
+        if self._new is None:
+            return raw
+        lasting = max(self._novelties.now - self._novelties.usual, 0.0)
+        return raw * weigh(novelty - lasting)
 
     def follow(
         self,
@@ -145,19 +186,41 @@ class Following:
             self.shifts[at] = self.last_shift
         return parts
 
+    def _look_back(self) -> None:
+        """Where a cluster has just come to its end, see whether it was a change of the system."""
+        if not self._memory or self._rows - self._last != self._gap + 1:
+            return
+        since = list(self._recent)[self._first - self._rows :]
+        ending = [self._seen(*one) for one in since[-max(self._gap, 1) :]]
+        lasted = self._last + 1 - self._first
+        ended = sum(ending) / len(ending) - self._shift_then
+        if self._change.was(lasted, len(self._scores), ended):
+            self._declare(since)
+
+    def _declare(
+        self, since: Sequence[tuple[float, float]], *, spread: float | None = None
+    ) -> None:
+        """Measure rows by those ``since`` a change began: raw scores and novelties."""
+        self._novelties.renew(novelty for _, novelty in since)
+        seen = [self._seen(*one) for one in since]
+        self._scores.renew(seen)
+        self._change.declare(seen, spread=spread)
+
     def _storm_of(self, score: float) -> None:
         """Note a row in its cluster; a cluster that begins learns how bad the last ones were."""
         at = self._rows
         self._rows += 1
-        if self._span is None or score <= 1:
+        if score <= 1:
             return
         if at - self._last > self._gap + 1:
-            if self._peak > 0:
-                self._clusters.append((self._last, self._peak))
-            while self._clusters and self._clusters[0][0] < at - self._span:
-                self._clusters.popleft()
-            worst = sorted((peak for _, peak in self._clusters), reverse=True)
-            self._storm = min(worst[_STORM - 1], _MOST) if len(worst) >= _STORM else 1.0
+            self._first, self._shift_then = at, self.shift
+            if self._span is not None:
+                if self._peak > 0:
+                    self._clusters.append((self._last, self._peak))
+                while self._clusters and self._clusters[0][0] < at - self._span:
+                    self._clusters.popleft()
+                worst = sorted((peak for _, peak in self._clusters), reverse=True)
+                self._storm = min(worst[_STORM - 1], _MOST) if len(worst) >= _STORM else 1.0
             self._peak = score
         else:
             self._peak = max(self._peak, score)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -42,10 +42,24 @@ class RunningMedian:
         self._recent = deque(filled[np.random.default_rng(0).permutation(count)].tolist())
         self.usual = float(np.interp(0.5, known, normal))
 
+    def __len__(self) -> int:
+        return len(self._recent)
+
+    def renew(self, values: Iterable[float]) -> None:
+        """Forget all values; these, oldest first and ``memory`` at most, are kept instead."""
+        self._recent = deque(values)
+        self._sorted = sorted(self._recent)
+
+    def quantile(self, share: float) -> float:
+        """The value that so many of those kept do not exceed; the usual one where none are."""
+        if not self._sorted:
+            return self.usual
+        return self._sorted[min(int(share * len(self._sorted)), len(self._sorted) - 1)]
+
     @property
     def now(self) -> float:
         """The upper median of the values kept; the usual one where none are."""
-        return self._sorted[len(self._sorted) // 2] if self._sorted else self.usual
+        return self.quantile(0.5)
 
     def push(self, value: float) -> None:
         """Take a value in and let the oldest go."""

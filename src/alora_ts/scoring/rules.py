@@ -43,6 +43,15 @@ class ScoreRule:
         What each variable counts in a refined or joint score.
     surprise_scale : ndarray of shape (d,) or None
         Mean squared surprise of each variable on normal rows; only a joint score needs it.
+    observed, surprise_observed : ndarray of shape (d,) or None
+        How many independent observations the two scales rest on; None: any number.
+
+    Notes
+    -----
+    A square e in multiples of a scale that k observations have shown counts in a joint score as
+    k · log(1 + e / k), which is e where k is large. It is the log-likelihood of a value whose
+    variance is known from k others (Student's t): that a variable moves which had moved twice is
+    less of a surprise than the same deviation of one that was watched for weeks.
     """
 
     scoring: Scoring
@@ -51,6 +60,8 @@ class ScoreRule:
     smoothing: int
     weight: NDArray[np.float64]
     surprise_scale: NDArray[np.float64] | None = None
+    observed: NDArray[np.float64] | None = None
+    surprise_observed: NDArray[np.float64] | None = None
 
     @property
     def relative(self) -> bool:
@@ -62,9 +73,17 @@ class ScoreRule:
         squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
         if self.relative:
             squared /= self.scale
-            np.minimum(squared, self.cap, out=squared)
+            self._limit(squared, self.observed)
             squared *= self.weight
         return squared
+
+    def _limit(self, squared: NDArray[np.float64], observed: NDArray[np.float64] | None) -> None:
+        """Let squares in multiples of a scale count for as much as was observed, in place."""
+        if observed is not None:
+            squared /= observed
+            np.log1p(squared, out=squared)
+            squared *= observed
+        np.minimum(squared, self.cap, out=squared)
 
     def blame(
         self, residual: NDArray[np.floating], scale: NDArray[np.float64] | None = None
@@ -93,7 +112,7 @@ class ScoreRule:
         assert self.surprise_scale is not None
         squared: NDArray[np.float64] = np.square(residual, dtype=np.float64)
         squared /= self.surprise_scale
-        np.minimum(squared, self.cap, out=squared)
+        self._limit(squared, self.surprise_observed)
         total: NDArray[np.float64] = squared @ self.weight
         return total
 

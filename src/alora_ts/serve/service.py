@@ -127,9 +127,9 @@ class Service:
             self.tasks.prepare()
             with self.store.starting():
                 self.registry.load()
-                for name, path in settings.models.items() if web else ():
-                    self.registry.import_file(name, path)
-                self.registry.collect_once(settings.collect if web else ())
+                if web:
+                    self.registry.import_files(settings.models)
+                    self.registry.collect_once(settings.collect)
         except BaseException:
             self.close()
             raise
@@ -203,8 +203,7 @@ class Service:
         if fixed:
             raise AloraError(f"a change of {', '.join(fixed)} needs a restart")
         if self.web:
-            for name, path in settings.models.items():
-                await asyncio.to_thread(self.registry.import_file, name, path)
+            await asyncio.to_thread(self.registry.import_files, settings.models)
             await asyncio.to_thread(self.registry.collect_once, settings.collect)
         self.settings = settings
         shared = ("connect", "notify", "recalibrate_every")

@@ -162,3 +162,24 @@ def test_a_process_that_stands_still_lets_go_of_its_locks(
         goes_on.set()
         paused.close()
         other.close()
+
+
+def test_probes_and_senders_are_told_that_the_server_is_away(
+    server: Server, serve: Callable[[Settings], Plant], settings: Settings
+) -> None:
+    server.empty()
+    here = serve(settings.model_copy(update={"store": server.address}))
+    rows = plant.rows(plant.values(20))
+    server.control("-m", "immediate", "stop")
+    try:
+        # Nobody knows any more whether a token was made.
+        here.service.tokens._read = -1e9
+        assert here.client.get("/healthz").status_code == 200
+        ready = here.client.get("/readyz")
+        assert ready.status_code == 503
+        answer = here.client.post("/api/v1/sources/plant/rows", json={"rows": rows})
+        assert answer.status_code == 503
+        assert answer.json()["error"]["hint"] == "nothing was stored; send it again later"
+    finally:
+        server.control("start")
+    assert here.send(rows)["accepted"] == 20

@@ -202,7 +202,7 @@ def _as_the_first_schema_had_it(address: str) -> None:
         older.execute(f"DROP INDEX incidents_by_{way}")
     for column in ("detail", "work", "pattern", "series", "silenced"):
         older.execute(f"ALTER TABLE incidents DROP COLUMN {column}")
-    for column in ("alarm", "shift", "novelty"):
+    for column in ("alarm", "shift", "novelty", "spread"):
         older.execute(f"ALTER TABLE readings DROP COLUMN {column}")
     for column in ("source", "expires_us"):
         older.execute(f"ALTER TABLE tokens DROP COLUMN {column}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from collections.abc import AsyncIterator, Callable
@@ -15,14 +16,18 @@ from benchmarks.serve_kafka_cluster import MockCluster
 from benchmarks.serve_postgres import Server
 from benchmarks.serve_programs import free_port
 from numpy.testing import assert_allclose
+from sqlalchemy import text
 
 from alora_ts import ALoRa
 from alora_ts.serve.operate.health import show_health
 from alora_ts.serve.rows.interface import Row
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
+from alora_ts.serve.store.leases import join, renew
 from alora_ts.serve.store.outbox import post
+from alora_ts.serve.store.sources import save_recalibration
 from alora_ts.serve.times import to_micros
+from alora_ts.serve.workers.show import show_workers
 from tests.serve.core import plant
 from tests.serve.core.conftest import stored_scores
 
@@ -164,3 +169,70 @@ def _json(row: dict[str, Any]) -> str:
 
 def _all_scored(service: Service, count: int) -> bool:
     return len(stored_scores(service, service.sources.get("new"))) == count
+
+
+def test_one_that_came_back_is_shown_once_and_what_waited_is_not_its(
+    tmp_path: Path, model_file: Path, server: Server
+) -> None:
+    server.empty()
+
+    async def check() -> None:
+        settings = settings_of(tmp_path, model_file, server.address)
+        web = await asyncio.to_thread(Service, settings, scores=False)
+        try:
+            with web.store._writing.begin() as connection:
+                for name in ("host:1", "host:2"):
+                    join(connection, f"w_old_{name}", name, scores=True)
+                    renew(connection, f"w_old_{name}", {"unscored": 7, "lag": 9.0, "readings": 3})
+                ended = "UPDATE workers SET until_us = until_us - 60000000 WHERE name LIKE 'host%'"
+                connection.execute(text(ended))
+                join(connection, "w_back", "host:1", scores=True)
+            with web.store.reading() as connection:
+                shown = {one["name"]: one for one in show_workers(web, connection)}
+                count = len(show_workers(web, connection))
+            assert count == len(shown) == 3
+            assert (shown["host:1"]["id"], shown["host:1"]["alive"]) == ("w_back", True)
+            gone = shown["host:2"]
+            assert (gone["alive"], gone["unscored"], gone["lag"]) == (False, 0, 0.0)
+            assert gone["readings"] == 3
+        finally:
+            await asyncio.to_thread(web.close)
+
+    asyncio.run(check())
+
+
+def test_sources_that_change_together_are_taken_up_together(
+    tmp_path: Path, model_file: Path, server: Server
+) -> None:
+    """A worker hears of many sources and alarm levels while it looks at the first of them."""
+    server.empty()
+    names = [f"s{number}" for number in range(40)]
+
+    async def check() -> None:
+        settings = settings_of(tmp_path, model_file, server.address)
+        async with processes(settings, 1) as (web, worker):
+            files = dict.fromkeys(names, model_file)
+            await asyncio.to_thread(web.registry.import_files, files)
+            await until(lambda: len(worker.sources.all()) == len(names) + 1)
+            assert worker.models.loaded == 0
+            for name in names:
+                source = web.sources.get(name)
+                known, level = source.active, 5.0 + source.id
+
+                def write(connection: Any, *, number: int, model: str, value: float) -> None:
+                    save_recalibration(connection, number, model, value, "")
+
+                await asyncio.to_thread(
+                    web.store.writer.run,
+                    functools.partial(write, number=source.id, model=known, value=level),
+                )
+                await asyncio.to_thread(web.registry.refresh_threshold, source)
+
+            def taken_up() -> bool:
+                pairs = [(web.sources.get(one), worker.sources.get(one)) for one in names]
+                return all(here.threshold == there.threshold for here, there in pairs)
+
+            assert web.sources.get("s3").threshold == 5.0 + web.sources.get("s3").id
+            await until(taken_up)
+
+    asyncio.run(check())

@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from alora_ts.serve.http.endpoints.problems import problem
+from alora_ts.serve.http.endpoints.problems import problem, store_away
 from alora_ts.serve.http.limits import RateLimiter
 from alora_ts.serve.http.tokens import Bearer, Role, TokenBook, allows
 from alora_ts.serve.operate.logs import request_id
@@ -120,7 +121,14 @@ class Guard:
                 self._metrics.answered(scope["method"], message["status"])
             await send(message)
 
-        answer = await self._admit(scope)
+        answer: Bearer | Response | None
+        try:
+            answer = await self._admit(scope)
+        except SQLAlchemyError:
+            # Whose token it is stands in the store. Pages and probes need none, and say what is
+            # wrong themselves.
+            public = needed_role(scope["method"], scope["path"]) is None
+            answer = None if public else store_away()
         if isinstance(answer, Response):
             await answer(scope, receive, guarded)
             return

@@ -27,7 +27,8 @@ def check_arrivals(service: Service, *, now: int) -> None:
     silences, lease = service.silences, service.share.lease("task", "silence")
     for source in service.sources.all():
         known = bool(silences.of(source.name, None))
-        since = source.arrived if known else max(source.arrived, service.started)
+        # By the clock of this process alone; rows came by those of others.
+        since = source.heard if known else max(source.heard, service.started)
         stopped = (
             bool(after)
             and source.newest is not None

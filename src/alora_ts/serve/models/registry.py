@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
 from alora_ts.errors import ArtifactError
-from alora_ts.serve.models.cache import LoadedModels, describe_model, read_model
+from alora_ts.serve.models.cache import (
+    LoadedModels,
+    UnknownModelError,
+    describe_model,
+    read_model,
+)
 from alora_ts.serve.problems import ConflictError
 from alora_ts.serve.scoring.restore import UNTIMED_MICROS, row_micros
 from alora_ts.serve.scoring.source import Source, Sources, check_source_name
-from alora_ts.serve.store.models import model_cards, save_model
+from alora_ts.serve.store.models import find_model, model_cards, save_model
 from alora_ts.serve.store.progress import count_waiting, recount_rows
 from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.rows import first_of_newest, first_time
@@ -25,16 +30,17 @@ from alora_ts.serve.store.sources import (
     all_progress,
     all_sources,
     begin_scoring,
+    ever_activated,
     recalibrated,
     recalibrated_sources,
     roll_back,
     set_variables,
-    was_activated,
+    variables_of,
     what_there_is,
 )
 from alora_ts.serve.store.store import Store
 from alora_ts.serve.store.summaries import first_summaries
-from alora_ts.serve.times import from_micros
+from alora_ts.serve.times import from_micros, now_micros
 
 __all__ = ["Registry"]
 
@@ -89,8 +95,10 @@ class Registry:
             with self._store.reading() as connection:
                 there_is = what_there_is(connection)
                 records = all_progress(connection)
-            growing = any(source.collecting for source in known.values())
-            if growing or there_is != self._there_is or len(records) != len(known):
+                growing = [source for source in known.values() if source.collecting]
+                for source in growing:
+                    _grow(source, variables_of(connection, source.id))
+            if there_is != self._there_is or len(records) != len(known):
                 self._load()
                 self._there_is = there_is
                 return
@@ -107,7 +115,7 @@ class Registry:
                 source = known.get(record.name)
                 if source is not None:
                     _update(source, record)
-                    _grow(source, record)
+                    _grow(source, tuple(record.variables))
                     if record.model_id == source.model_id:
                         continue
                 wanted, threshold = tuple(record.variables), math.inf
@@ -136,30 +144,38 @@ class Registry:
                     first=_first(firsts.get(record.id), record.bucket_us, record.oldest_us),
                     rows=0,
                     threshold=threshold,
+                    arrived=record.arrived_us,
                 )
                 _update(source, record)
                 self._sources.add(source)
 
-    def import_file(self, name: str, path: Path) -> None:
-        """Let a source begin with a model file that the operator named.
+    def import_files(self, files: Mapping[str, Path]) -> None:
+        """Let sources begin with model files that the operator named.
 
-        A file that the source has used before changes nothing: another model may have been
+        A file that a source has used before changes nothing: another model may have been
         activated since, and a restart must not undo that.
+
+        Parameters
+        ----------
+        files : mapping of str to Path
+            By source. A file that thousands share is read once.
         """
+        keys = {path: self._import(path) for path in dict.fromkeys(files.values())}
+        with self._store.reading() as connection:
+            used = ever_activated(connection)
+        for name, path in files.items():
+            if (name, keys[path]) not in used:
+                self.activate(name, keys[path])
+
+    def _import(self, path: Path) -> str:
         try:
             file = path.read_bytes()
         except OSError as error:
             raise ArtifactError(f"cannot read the model {path}: {error.strerror}") from error
         try:
-            key = self.add(file, name=path.stem, origin="file")
+            return self.add(file, name=path.stem, origin="file")
         except ArtifactError as error:
             raise ArtifactError(str(error).replace("the file", str(path))) from error
-        known = {source.name: source for source in self._sources.all()}
-        if name in known:
-            with self._store.reading() as connection:
-                if was_activated(connection, known[name].id, key):
-                    return
-        self.activate(name, key)
 
     def add(self, file: bytes, *, name: str, origin: str) -> str:
         """Check a model file and keep it; returns its id."""
@@ -238,7 +254,8 @@ class Registry:
         with self._lock:
             threshold, waiting = self._store.change("model activated", name, write, detail)
             if waiting is not None:
-                known.scored_from, known.unscored = start, waiting
+                known.scored_from = start
+                known.note_waiting(waiting)
             _take_up(known, variables, model_id, wanted, threshold)
         self._changed(known)
         return known
@@ -291,7 +308,11 @@ class Registry:
         found = recalibrated(connection, source, model_id)
         if found is not None:
             return float(found.value)
-        return self._models.get(model_id).model_.calibration.threshold.value
+        # Every process asks for it, and only some of them score with the model.
+        known = find_model(connection, model_id)
+        if known is None:
+            raise UnknownModelError(f"there is no model {model_id!r}; GET /models lists them")
+        return float(known.card["threshold"])
 
     def _make(self, name: str, model_id: str, wanted: tuple[str, ...]) -> Source:
         model, bucket = self._models.get(model_id).model_, self._bucket(model_id)
@@ -349,16 +370,22 @@ def _update(source: Source, record: Record) -> None:
     source.newest, source.rows_from = record.newest_us, record.oldest_us
     source.rows = record.row_count
     # Nothing waits to be scored where there is no model.
-    source.unscored = 0 if source.collecting else record.unscored
-    source.arrived = record.arrived_us
+    source.note_waiting(0 if source.collecting else record.unscored)
+    # Whoever scores it: where rows are being scored, none has waited since before that.
+    scored = record.row_count - record.unscored
+    if scored > source.scored:
+        source.scored_at = now_micros()
+    source.scored = scored
+    if record.arrived_us != source.arrived:
+        source.arrived, source.heard = record.arrived_us, now_micros()
     if source.first is None or record.oldest_us is None:
         source.first = record.oldest_us
 
 
-def _grow(source: Source, record: Record) -> None:
+def _grow(source: Source, variables: tuple[str, ...]) -> None:
     """See which variables a source without a model has by now."""
-    if source.collecting and len(record.variables) > len(source.variables):
-        source.variables = source.wanted = tuple(record.variables)
+    if source.collecting and len(variables) > len(source.variables):
+        source.variables = source.wanted = variables
 
 
 def _first(summary: int | None, bucket: int, oldest: int | None) -> int | None:

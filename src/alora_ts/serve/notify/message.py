@@ -80,6 +80,8 @@ def headline(event: IncidentEvent) -> str:
     }
     if incident.get("ending") == "gap":
         happened["closed"] = "data stopped during an incident"
+    if incident.get("ending") == "another":
+        happened["closed"] = "incident gave way to another"
     if (count := _times(incident)) > 1:
         happened["opened"] = f"anomaly began again, the {_ordinal(count)} time"
     text = f"{source}: {happened[event.kind]}"

@@ -57,7 +57,7 @@ class ServiceCollector(Collector):
         )
         lag = GaugeMetricFamily(
             "alora_scoring_lag_seconds",
-            "Since rows were last scored, while some wait; 0 when none do",
+            "Since rows began to wait or were last scored; 0 when none wait",
             labels=["source"],
         )
         arrival = GaugeMetricFamily(
@@ -70,7 +70,7 @@ class ServiceCollector(Collector):
         for source in self._service.sources.all():
             label = [source.name]
             unscored.add_metric(label, source.unscored)
-            lag.add_metric(label, source.lag(now, started=self._service.started))
+            lag.add_metric(label, source.lag(now))
             if source.arrived:
                 arrival.add_metric(label, source.arrived / 1e6)
             trouble.add_metric(label, float(source.name in self._service.crew.troubles))

@@ -31,8 +31,8 @@ def show_health(service: Service) -> dict[str, Any]:
         counted, reasons = count_by_channel(connection), dead_reasons(connection)
         workers = show_workers(service, connection)
     connectors = [_show_connector(service, one) for one in show_connectors(service, workers)]
-    now, started = now_micros(), service.started
-    lag = max((one.lag(now, started=started) for one in service.sources.all()), default=0.0)
+    now = now_micros()
+    lag = max((one.lag(now) for one in service.sources.all()), default=0.0)
     shown = {
         "lag": lag,
         "unscored": sum(source.unscored for source in service.sources.all()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from alora_ts.serve.http.describe import show_incident
@@ -21,9 +21,11 @@ _SCORES = 50_000
 _GRADES = {"low": 1, "medium": 2, "high": 3}
 
 
-def show_sources(service: Service, *, recent: int = 0) -> list[dict[str, Any]]:
-    """Every source with its state and so many of its last scores, by name."""
-    sources = service.sources.all()
+def show_sources(
+    service: Service, *, recent: int = 0, names: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """Every source, or some, with its state and so many of its last scores, by name."""
+    sources = [one for one in service.sources.all() if not names or one.name in names]
     recent = min(recent, max(1, _SCORES // max(1, len(sources))))
     with service.store.reading() as connection:
         found, earlier = open_incidents(connection), can_roll_back(connection)
@@ -119,6 +121,6 @@ def _state(
     if any(incident["kind"] != "silence" for incident in incidents):
         return "alarm"
     after = service.settings.silent_after * 1e6
-    if after and now_micros() - source.arrived > after:
+    if after and now_micros() - max(source.arrived, source.heard) > after:
         return "silent"
     return "warm-up" if last is None or last.warm_up else "ok"

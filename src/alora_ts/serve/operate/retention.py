@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from alora_ts.serve.store.partitions import drop_partitions, prepare_partitions
+from alora_ts.serve.store.record import Record
 from alora_ts.serve.store.retention import (
     delete_models,
     delete_notifications,
@@ -20,6 +21,8 @@ from alora_ts.serve.store.retention import (
     delete_rows,
     delete_summaries,
     give_back,
+    kept_from,
+    oldest_of_all,
 )
 from alora_ts.serve.store.sources import scoring_starts, scoring_state
 from alora_ts.serve.times import now_micros
@@ -81,30 +84,48 @@ async def clean_up(service: Service) -> None:
     """Delete what is too old now, in small transactions between those of others."""
     keep, now = service.settings.keep, now_micros()
 
+    writer = service.store.writer
+
     async def repeat(days: float, until: int, work: Callable[[Connection, int], int]) -> None:
         before = until - int(days * _DAY)
         while days > 0:
-            gone = service.store.writer.submit(lambda c: work(c, before))
-            if await asyncio.wrap_future(gone) == 0:
+            if await asyncio.wrap_future(writer.submit(lambda c: work(c, before))) == 0:
                 return
             await asyncio.sleep(_BREATH)
 
-    writer = service.store.writer
     await asyncio.wrap_future(writer.submit(prepare_partitions))
     for table, days in (("readings", _shorter(keep.readings, keep.rows)), ("rows", keep.rows)):
         if days > 0:
             drop = functools.partial(_drop, service, table=table, days=days)
             await asyncio.wrap_future(writer.submit(drop))
+    there = await asyncio.to_thread(_oldest, service)
     for source in service.sources.all():
-        if source.newest is None:
+        if source.newest is None or source.id not in there:
             continue
-        await repeat(keep.rows, source.newest, _of(source, delete_rows))
-        await repeat(keep.readings, source.newest, _of(source, delete_readings))
-        await repeat(keep.summaries, source.newest, _of(source, delete_summaries))
-        await asyncio.to_thread(service.registry.recount, source)
+        oldest = there[source.id]
+        # Weeks may have been dropped, or rows been deleted before a restart.
+        touched = oldest.rows != source.rows_from
+        for days, first, work in (
+            (keep.rows, oldest.rows, delete_rows),
+            (keep.readings, oldest.readings, delete_readings),
+            (keep.summaries, oldest.summaries, delete_summaries),
+        ):
+            before = source.newest - int(days * _DAY)
+            if work is not delete_summaries:
+                before = kept_from(service.store.kind, before)
+            if days > 0 and first is not None and first < before:
+                touched = True
+                await repeat(days, source.newest, _of(source, work))
+        if touched:
+            await asyncio.to_thread(service.registry.recount, source)
     await repeat(keep.notifications, now, delete_notifications)
     await repeat(keep.models, now, delete_models)
     await asyncio.wrap_future(service.store.writer.submit(give_back))
+
+
+def _oldest(service: Service) -> dict[int, Record]:
+    with service.store.reading() as connection:
+        return {one.id: one for one in oldest_of_all(connection)}
 
 
 def _drop(service: Service, connection: Connection, *, table: str, days: float) -> int:

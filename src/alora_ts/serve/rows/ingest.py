@@ -235,14 +235,14 @@ class Ingest:
         source = batch.source
         if not batch.fresh:
             if batch.merged:
-                source.arrived = now_micros()
+                source.arrived = source.heard = now_micros()
                 self._wake(source)
             return
         times = list(batch.fresh)
         source.rows += len(times)
         # Nothing waits to be scored where there is no model.
-        source.unscored += 0 if source.collecting else len(times)
-        source.arrived = now_micros()
+        source.note_waiting(0 if source.collecting else source.unscored + len(times))
+        source.arrived = source.heard = now_micros()
         source.newest = max(times) if source.newest is None else max(source.newest, *times)
         source.first = min(times) if source.first is None else min(source.first, *times)
         oldest = source.rows_from

@@ -27,6 +27,7 @@ from alora_ts.serve.store.cells import pack_detail, unpack_cells
 from alora_ts.serve.store.incidents import (
     incidents_from,
     last_incident_before,
+    lasting_since,
     save_incidents,
     was_silenced,
 )
@@ -171,7 +172,7 @@ class Scorer:
         since = int(block.times[0]) if len(block) else start
         before = last_incident_before(connection, source.id, start)
         if before is not None and (before.state == "open" or before.end_us >= since):
-            since = min(since, before.start_us)
+            since = min(since, lasting_since(connection, source.id, before.start_us))
         else:
             before = None
         self._follow(connection, since, start)
@@ -219,7 +220,9 @@ class Scorer:
             )
         )
 
-    def _raw_scores(self, connection: Connection, start: int) -> list[tuple[float, float]]:
+    def _raw_scores(
+        self, connection: Connection, start: int
+    ) -> list[tuple[float, float, float | None]]:
         """What the active model said of the last rows; another model's scores are no measure."""
         active = active_model(connection, self._source.id)
         return raw_scores_before(
@@ -272,6 +275,7 @@ class Scorer:
                 "drift": reading.drift,
                 "shift": reading.shift,
                 "novelty": reading.novelty,
+                "spread": reading.spread,
                 "rank": reading.rank,
                 "warm_up": reading.warm_up,
                 "alarm": bool(pushed.alarm[at]),
@@ -327,7 +331,7 @@ class Scorer:
             full = len(times) == _AT_ONCE
             return note_scored(connection, source.id, len(times), until=last + 1, last=not full)
 
-        source.unscored = self._store.writer.run(write, source=source.id, lease=self.lease)
+        source.note_waiting(self._store.writer.run(write, source=source.id, lease=self.lease))
         now = source.scored_at = now_micros()
         scored.latencies = ((now - scored.block.arrived) / 1e6).tolist()
         self._next, self._bucket = last + 1, bucket

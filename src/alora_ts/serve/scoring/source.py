@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from alora_ts.errors import AloraError, nearest
 from alora_ts.serve.problems import ConflictError, NotFoundError
+from alora_ts.serve.times import now_micros
 
 __all__ = ["Source", "Sources", "UnknownSourceError", "check_source_name"]
 
@@ -55,15 +56,21 @@ class Source:
     reload : bool
         Whether the scorer must load another model.
     arrived : int
-        When its last row came.
+        When its last row came, by the clock of whoever took it.
+    heard : int
+        When this process took or learnt of its last row, by its own clock; 0 since its start.
     threshold : float
         A raw score above it alarms.
     rows_from : int or None
         Time of the oldest row still stored; what is older is known by its summaries.
     unscored : int
         Rows that wait to be scored, about: late rows are not counted again.
+    waits_since : int
+        When rows began to wait, of those that wait now.
     scored_at : int
-        When rows were last scored, or there was nothing left to score.
+        When rows were last scored, by this process or as it heard of another.
+    scored : int
+        How many rows had their score by then, as the store counts them.
     scored_from : int or None
         For one that collected rows since the start of the service: from which time on they are
         scored since it has a model.
@@ -80,9 +87,12 @@ class Source:
     rows: int
     threshold: float
     arrived: int = 0
+    heard: int = 0
     rows_from: int | None = None
     unscored: int = 0
+    waits_since: int = 0
     scored_at: int = 0
+    scored: int = 0
     reload: bool = True
     scored_from: int | None = None
 
@@ -101,9 +111,27 @@ class Source:
             )
         return self.model_id
 
-    def lag(self, now: int, *, started: int) -> float:
-        """Seconds since rows were last scored (or the service started), while some wait."""
-        return (now - max(self.scored_at, started)) / 1e6 if self.unscored else 0.0
+    def note_waiting(self, count: int) -> None:
+        """So many rows wait to be scored now."""
+        if count and not self.unscored:
+            self.waits_since = now_micros()
+        self.unscored = count
+
+    def lag(self, now: int) -> float:
+        """Seconds since rows began to wait or were last scored, while some wait.
+
+        Examples
+        --------
+        >>> from alora_ts.serve.times import now_micros
+        >>> source = Source(1, "plant", ("flow",), "m", ("flow",), 1, None, None, 0, 1.0)
+        >>> source.note_waiting(3)
+        >>> source.lag(source.waits_since + 2_000_000)
+        2.0
+        >>> source.note_waiting(0)
+        >>> source.lag(now_micros())
+        0.0
+        """
+        return (now - max(self.scored_at, self.waits_since)) / 1e6 if self.unscored else 0.0
 
 
 class Sources:

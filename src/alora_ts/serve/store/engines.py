@@ -16,6 +16,14 @@ __all__ = ["make_engines", "make_shared_engine", "store_url"]
 
 _READERS = 8
 _IDLE = 10_000  # milliseconds: less than a worker lives without a sign
+# A server that is cut off without a word is noticed as fast; the address may say otherwise.
+_PATIENCE = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+}
 
 
 def store_url(text: str) -> URL:
@@ -40,7 +48,7 @@ def store_url(text: str) -> URL:
     if kind == "sqlite" and url.database:
         return url
     if kind in {"postgresql", "postgres"}:
-        return url.set(drivername="postgresql+psycopg")
+        return url.set(drivername="postgresql+psycopg", query={**_PATIENCE, **url.query})
     raise AloraError(
         f"cannot keep a store in {kind!r}; give a path (SQLite) or "
         "postgresql://user:password@host:port/database"

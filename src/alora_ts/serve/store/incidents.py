@@ -26,6 +26,7 @@ __all__ = [
     "find_incident",
     "incidents_from",
     "last_incident_before",
+    "lasting_since",
     "list_incidents",
     "lock_incident",
     "open_incidents",
@@ -198,6 +199,15 @@ def last_incident_before(connection: Connection, source: int, time: int) -> Reco
         .order_by(incidents.c.start_us.desc())
         .limit(1)
     ).first()
+
+
+def lasting_since(connection: Connection, source: int, time: int) -> int:
+    """When the lasting incident began that one which began at ``time`` is a part of."""
+    earlier = last_incident_before(connection, source, time)
+    while earlier is not None and earlier.detail.get("ending") == "another":
+        time = earlier.start_us
+        earlier = last_incident_before(connection, source, time)
+    return time
 
 
 def incidents_from(connection: Connection, source: int, time: int) -> Sequence[Record]:

@@ -123,6 +123,8 @@ readings = Table(
     # What was taken off the score as usual, in times of the alarm level.
     Column("shift", Float(53), nullable=False, server_default="0"),
     Column("novelty", Float(53), nullable=False, server_default="0"),
+    # Of scores since a change of the system, in times of the normal one; null without a change.
+    Column("spread", Float(53)),
     Column("rank", Integer, nullable=False),
     Column("warm_up", Boolean, nullable=False),
     Column("alarm", Boolean, nullable=False, server_default=false()),

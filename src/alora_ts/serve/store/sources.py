@@ -19,6 +19,7 @@ __all__ = [
     "all_sources",
     "begin_scoring",
     "can_roll_back",
+    "ever_activated",
     "note_late",
     "recalibrated",
     "recalibrated_sources",
@@ -30,7 +31,6 @@ __all__ = [
     "set_variables",
     "undo_recalibrations",
     "variables_of",
-    "was_activated",
     "what_there_is",
 ]
 
@@ -167,12 +167,10 @@ def active_model(connection: Connection, source: int) -> Record | None:
     return connection.execute(_active(source).limit(1)).first()
 
 
-def was_activated(connection: Connection, source: int, model: str) -> bool:
-    """Whether the source ever used the model."""
-    used = select(activations.c.id).where(
-        activations.c.source_id == source, activations.c.model_id == model
-    )
-    return connection.execute(used.limit(1)).first() is not None
+def ever_activated(connection: Connection) -> set[tuple[str, str]]:
+    """Names of sources, each with every model it ever used."""
+    used = select(sources.c.name, activations.c.model_id).join(activations)
+    return {(name, model) for name, model in connection.execute(used.distinct())}
 
 
 def can_roll_back(connection: Connection, source: int | None = None) -> set[int]:

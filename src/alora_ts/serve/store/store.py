@@ -66,7 +66,8 @@ class Store:
         """The address without its password."""
         if self.kind == "sqlite":
             return str(self.url.database)
-        return self.url.set(drivername="postgresql").render_as_string(hide_password=True)
+        shown = self.url.set(drivername="postgresql", query={})
+        return shown.render_as_string(hide_password=True)
 
     @property
     def kind(self) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,11 +60,10 @@ class ServiceHooks:
 
         service, now = self._service, now_micros()
         mine = [one for one in service.sources.all() if service.share.holds("source", one.name)]
-        lags = [one.lag(now, started=service.started) for one in mine]
         return {
             "sources": len(mine),
             "unscored": sum(one.unscored for one in mine),
-            "lag": max(lags, default=0.0),
+            "lag": max((one.lag(now) for one in mine), default=0.0),
             "memory": psutil.Process().memory_info().rss,
             "models": service.models.loaded,
             "rows": service.metrics.counters["rows"],
@@ -103,35 +103,42 @@ class ServiceHooks:
                     if (source := service.sources.get(lease.name)).unscored:
                         service.wake(source)
 
-    def heard(self, message: Mapping[str, Any]) -> None:
-        """Take in what another process announced."""
-        service = self._service
-        if message.get("from") == service.share.id:
-            return
-        kind = message["kind"]
-        if kind == "incident":
+    def heard(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Take in what other processes announced.
+
+        When thousands of sources change together, or fall silent, what is asked of the store for
+        each of them is asked once for as many as have been announced by then.
+        """
+        service, others = self._service, defaultdict[str, list[Mapping[str, Any]]](list)
+        for message in messages:
+            if message.get("from") != service.share.id:
+                others[message["kind"]].append(message)
+        if others["changed"]:
+            self._changed({message["source"] for message in others["changed"]})
+        if any(message["what"] == "silence" for message in others["incident"]):
+            service.silences.reload()
+        for message in others["incident"]:
             self._incident(message)
-        elif kind == "fit":
+        for message in others["fit"]:
             service.fits.heard(message)
-        elif kind == "changed":
-            self._changed(message["source"])
-        elif kind == "rows":
+        for message in others["rows"]:
             for source in self._known(message["sources"]):
                 self._more_rows(source)
-        elif kind == "reading" and service.bus.listeners:
+        if service.bus.listeners:
             with self._lock:
-                self._scored.update(message["sources"])
+                for message in others["reading"]:
+                    self._scored.update(message["sources"])
 
     def _more_rows(self, source: Source) -> None:
         if not source.collecting:
-            source.unscored = max(1, source.unscored)
+            source.note_waiting(max(1, source.unscored))
             self._service.wake(source)
 
-    def _changed(self, name: str) -> None:
+    def _changed(self, names: Collection[str]) -> None:
         service = self._service
-        for source in self._known([name]):
-            service.registry.load()
-            if not source.collecting:
+        service.registry.load()
+        for source in service.sources.all():
+            if source.name in names and not source.collecting:
                 service.registry.see_threshold(source)
                 service.wake(source)
 
@@ -179,10 +186,10 @@ class ServiceHooks:
 
     def _incident(self, message: Mapping[str, Any]) -> None:
         service = self._service
+        if not service.bus.listeners:
+            return
         with service.store.reading() as connection:
             record = find_incident(connection, message["id"])
-        if message["what"] == "silence":
-            service.silences.reload()
         if record is not None:
             shown = show_incident(record._asdict(), record.source)
             data = {"change": message["change"], **shown}

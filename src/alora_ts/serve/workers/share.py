@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
+from alora_ts.errors import AloraError
 from alora_ts.serve.store.engines import make_shared_engine
 from alora_ts.serve.store.leases import (
     LIFE,
@@ -100,8 +101,8 @@ class Hooks(Protocol):
         """Begin with what was gained; be done with what was lost when this returns."""
         ...
 
-    def heard(self, message: Mapping[str, Any]) -> None:
-        """Take in what another process announced."""
+    def heard(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Take in what other processes announced."""
         ...
 
 
@@ -131,7 +132,10 @@ class Member:
         self._stop = threading.Event()
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self.id: str | None = None
-        self._join()
+        try:
+            self._join()
+        except DatabaseError as error:
+            raise AloraError(f"cannot take part in the store {store.name}: {error.orig}") from error
         self._thread = threading.Thread(target=self._run, name="alora-leases", daemon=True)
 
     def holds(self, kind: str, name: str) -> bool:
@@ -185,12 +189,12 @@ class Member:
                 self._beat()
                 deadline = time.monotonic() + _BEAT
                 while not self._stop.is_set() and (left := deadline - time.monotonic()) > 0:
-                    for heard in raw.notifies(timeout=min(left, 0.25), stop_after=1):
-                        message = json.loads(heard.payload)
-                        if message["kind"] == "leases":
-                            deadline = 0.0
-                        else:
-                            self._hooks.heard(message)
+                    # All that have come by now, once there is one.
+                    waited = raw.notifies(timeout=min(left, 0.25), stop_after=1)
+                    if messages := [json.loads(one.payload) for one in waited]:
+                        self._hooks.heard(messages)
+                    if any(message["kind"] == "leases" for message in messages):
+                        deadline = 0.0
         finally:
             connection.invalidate()
 

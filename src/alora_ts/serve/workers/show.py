@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from alora_ts.serve.notify.dispatcher import ChannelState
 from alora_ts.serve.rows.interface import ConnectorStatus
 from alora_ts.serve.store.leases import all_leases, all_workers
+from alora_ts.serve.store.record import Record
 from alora_ts.serve.times import from_micros
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ _NOTHING: dict[str, Any] = {
     "connectors": [],
     "channels": {},
 }
+_GONE = {name: _NOTHING[name] for name in ("unscored", "lag", "memory", "models", "troubles")}
 
 
 def show_workers(service: Service, connection: Connection) -> list[dict[str, Any]]:
-    """Every process with what it holds; none where a store has one process only."""
+    """Every process with what it holds; none where a store has one process only.
+
+    What waited for one that is gone waits for others now, who say so themselves. One that came
+    back under another id is shown once.
+    """
     if service.share.id is None:
         return []
     held: dict[str, list[str]] = {}
@@ -49,6 +55,7 @@ def show_workers(service: Service, connection: Connection) -> list[dict[str, Any
         {
             **_NOTHING,
             **one.status,
+            **({} if one.alive else _GONE),
             "id": one.id,
             "name": one.name,
             "scores": one.scores,
@@ -58,8 +65,16 @@ def show_workers(service: Service, connection: Connection) -> list[dict[str, Any
             "sources": counts.get(one.id, 0),
             "held": held.get(one.id, []),
         }
-        for one in all_workers(connection)
+        for one in _each_once(all_workers(connection))
     ]
+
+
+def _each_once(found: Sequence[Record]) -> list[Record]:
+    """Those alive, and of the others the last of each name that nobody alive has."""
+    alive = [one for one in found if one.alive]
+    names = {one.name for one in alive}
+    gone = {one.name: one for one in found if one.name not in names}
+    return sorted([*alive, *gone.values()], key=lambda one: (one.name, one.started_us))
 
 
 def show_connectors(service: Service, workers: Sequence[dict[str, Any]]) -> list[ConnectorStatus]:

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from alora_ts.errors import AloraError
 from alora_ts.serve.problems import BacklogError, ConflictError, NotFoundError
 
-__all__ = ["add_handlers", "problem"]
+__all__ = ["add_handlers", "problem", "store_away"]
 
 _log = logging.getLogger("alora_ts.serve")
 _RETRY_AFTER = "5"
@@ -42,6 +42,16 @@ def problem(
     """An error answer."""
     content = {"code": _CODES.get(status, "error"), "message": message, "hint": hint}
     return JSONResponse({"error": content}, status_code=status, headers=headers)
+
+
+def store_away() -> JSONResponse:
+    """The answer while the store does not answer."""
+    return problem(
+        503,
+        "the store cannot take or give data now",
+        "nothing was stored; send it again later",
+        {"retry-after": _RETRY_AFTER},
+    )
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -72,12 +82,7 @@ def add_handlers(app: FastAPI) -> None:
     async def storage(request: Request, error: Exception) -> Response:
         request.app.state.service.metrics.storage_failed()
         _log.error("the store failed a request: %s", type(error).__name__)
-        return problem(
-            503,
-            "the store cannot take or give data now",
-            "nothing was stored; send it again later",
-            {"retry-after": _RETRY_AFTER},
-        )
+        return store_away()
 
     async def unstorable(_: Request, __: Exception) -> Response:
         # PostgreSQL's texts hold no NUL, and its numbers end.

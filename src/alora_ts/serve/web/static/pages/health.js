@@ -64,7 +64,8 @@ function workers(list) {
   return h("ul", { class: "culprits" }, list.map(({ name, scores, alive, sources, held, unscored, lag, memory, readings, sign_age }) => h("li", {},
     h("div", { class: "who" }, h("b", {}, name, " ", h("span", { class: "soft" }, scores ? "worker" : "web")),
       h("span", { class: "badge", data: { state: alive ? "ok" : "alarm" } }, alive ? "● alive" : `▲ gone for ${span(1000 * sign_age)}`)),
-    scores ? h("div", { class: "way" }, `${whole(sources)} sources · ${whole(readings)} readings · ${whole(unscored)} rows wait${unscored ? `, for up to ${span(1000 * lag)}` : ""} · ${bytes(memory)}${held.length ? ` · ${held.join(", ")}` : ""}`) : null)));
+    // One that is gone has nothing any more.
+    scores && alive ? h("div", { class: "way" }, `${whole(sources)} sources · ${whole(readings)} readings · ${whole(unscored)} rows wait${unscored ? `, for up to ${span(1000 * lag)}` : ""} · ${bytes(memory)}${held.length ? ` · ${held.join(", ")}` : ""}`) : null)));
 }
 
 function channels(list) {

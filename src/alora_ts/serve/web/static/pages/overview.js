@@ -12,6 +12,8 @@ import { parse, since, when } from "../times.js";
 
 // Scores in a tile's little line, and how long news are gathered before the list is asked for again.
 const POINTS = 100, GATHER = 500, GROW = 3000;
+// With thousands of sources: tiles at first, and names that one request asks for.
+const TILES = 200, NAMES = 50;
 const GRADES = { high: 3, medium: 2, low: 1 };
 const STATES = { alarm: "in alarm", silent: "silent", other: "neither" };
 // Collecting sources have no readings that would tell of new rows.
@@ -30,37 +32,52 @@ export const overview = {
     const tools = h("div", { class: "tools", hidden: true }, pair("Find", search), pair("State", which));
     root.append(h("h1", {}, "Overview"), tools, tiles, addSource(signal), card("Latest incidents", null, list,
       h("p", {}, h("a", { href: "#/incidents" }, "All incidents"))));
-    const filter = () => {
-      remember({ search: search.value || null, state: which.value || null });
-      sift(tiles, known, search.value.trim().toLowerCase(), which.value);
-    };
+    let most = TILES;
+    const made = () => grid([...known.values()], search.value.trim().toLowerCase(), which.value, most, () => { most = Infinity; draw(); });
+    const draw = () => { if (known.size) tiles.replaceChildren(...made().filter(Boolean)); };
+    const filter = () => { remember({ search: search.value || null, state: which.value || null }); draw(); };
     search.addEventListener("input", filter);
     which.addEventListener("change", filter);
+    // Sources with news since they were asked for; null: all are to be asked for.
+    let news = null;
     const sources = fill(tiles, async () => {
-      const found = await api("/sources", { signal, query: { recent: POINTS } });
-      known.clear();
-      for (const source of found) known.set(source.name, source);
-      tools.hidden = found.length < 2;
-      const made = grid(found);
-      // What is hidden must not flash up.
-      queueMicrotask(filter);
-      return made;
+      const some = known.size && news && news.size <= NAMES ? [...news] : null;
+      news = new Set();
+      try {
+        const found = await api("/sources", { signal, query: { recent: POINTS, name: some ?? [] } });
+        if (!some) known.clear();
+        for (const source of found) known.set(source.name, source);
+      } catch (error) {
+        news = null;
+        throw error;
+      }
+      tools.hidden = known.size < 2;
+      return made();
     }, { signal, what: "Asking for the sources" });
     const incidents = fill(list, () => latest(signal), { signal });
     let waiting = null;
-    const gather = () => { waiting ??= setTimeout(() => { waiting = null; sources(); incidents(); }, GATHER); };
-    const timer = setInterval(() => { if ([...known.values()].some(({ state }) => state === "collecting")) sources(); }, LOOK);
+    const gather = () => { waiting ??= setTimeout(look, GATHER); };
+    const look = async () => {
+      incidents();
+      try { if (news === null || news.size) await sources(); } finally { waiting = null; }
+      if (news?.size && !signal.aborted) gather();
+    };
+    const timer = setInterval(() => {
+      const growing = [...known.values()].filter(({ state }) => state === "collecting");
+      for (const { name } of growing) news?.add(name);
+      if (growing.length) gather();
+    }, LOOK);
     signal.addEventListener("abort", () => { clearTimeout(waiting); clearInterval(timer); });
     live.addEventListener("reading", ({ detail }) => update(tiles, known, detail), { signal });
     // An open incident grows with every row; the list below follows a little later.
     let growing = null;
     signal.addEventListener("abort", () => clearTimeout(growing));
     live.addEventListener("incident", ({ detail }) => {
-      if (detail.change !== "updated") { gather(); return; }
+      if (detail.change !== "updated") { news?.add(detail.source); gather(); return; }
       grow(tiles, known, detail);
       growing ??= setTimeout(() => { growing = null; incidents(); }, GROW);
     }, { signal });
-    live.addEventListener("resumed", gather, { signal });
+    live.addEventListener("resumed", () => { news = null; gather(); }, { signal });
   },
 };
 
@@ -68,7 +85,7 @@ export const overview = {
 const rank = ({ state, worst, silent_signals: silent }) => (state === "alarm"
   ? 1e9 * (GRADES[worst?.severity] ?? 1) + Math.min(1e8, worst?.peak ?? 0) : silent.length || state === "silent" ? 1 : 0);
 
-function grid(sources) {
+function grid(sources, text, state, most, more) {
   if (!sources.length) {
     return h("section", { class: "card" }, empty("No source yet.",
       "Add one below, or start the service with a model, for instance ", h("code", {}, "alora-ts serve --model plant.alora"), "."));
@@ -77,9 +94,16 @@ function grid(sources) {
   const quiet = sources.filter(({ state, silent_signals: silent }) => state === "silent" || silent.length).length;
   const all = `${sources.length} ${sources.length === 1 ? "source" : "sources"}`;
   const lead = (alarms ? `${alarms} of ${all} in alarm.` : "No source is in alarm.") + (quiet ? ` ${quiet} with silent signals.` : "");
-  const sorted = [...sources].sort((a, b) => rank(b) - rank(a) || a.name.localeCompare(b.name));
-  return [h("p", { class: "period", role: "status" }, lead), h("div", { class: "sources" }, sorted.map(tile)),
-    h("p", { class: "soft none", hidden: true }, "No source matches.")];
+  const found = sources.filter((source) => fits(source, text, state)).sort((a, b) => rank(b) - rank(a) || a.name.localeCompare(b.name));
+  return [h("p", { class: "period", role: "status" }, lead), h("div", { class: "sources" }, found.slice(0, most).map(tile)),
+    found.length ? null : h("p", { class: "soft none" }, "No source matches."),
+    found.length > most ? h("p", { class: "rest" }, `The worst ${whole(most)} of ${whole(found.length)} are shown. `, button("Show all", more)) : null];
+}
+
+function fits({ name, variables, state: has, silent_signals: quiet }, text, state) {
+  const silent = has === "silent" || quiet.length > 0, alarm = has === "alarm";
+  return ({ alarm, silent, other: !alarm && !silent }[state] ?? true)
+    && (!text || [name, ...variables].some((one) => one.toLowerCase().includes(text)));
 }
 
 function tile(source) {
@@ -156,19 +180,4 @@ function grow(root, known, incident) {
   if (source?.worst?.id !== incident.id) return;
   source.worst = incident;
   for (const place of places(root, source.name)) place.querySelector(".wrong").replaceChildren(...[wrong(source)].flat().filter(Boolean));
-}
-
-function sift(root, known, text, state) {
-  let left = 0;
-  for (const place of root.querySelectorAll(".source")) {
-    const source = known.get(place.dataset.source);
-    if (!source) continue;
-    const silent = source.state === "silent" || source.silent_signals.length > 0, alarm = source.state === "alarm";
-    const fits = { alarm, silent, other: !alarm && !silent }[state] ?? true;
-    const named = !text || [source.name, ...source.variables].some((name) => name.toLowerCase().includes(text));
-    place.hidden = !(fits && named);
-    left += place.hidden ? 0 : 1;
-  }
-  const none = root.querySelector(".none");
-  if (none) none.hidden = left > 0;
 }
