@@ -97,25 +97,27 @@ class Claim:
 
 def page() -> str:
     """The whole page."""
-    records = list(read_records(RESULTS / "cpu"))
-    ablation = list(read_records(RESULTS / "ablation"))
+    records = _records("cpu")
+    ablation = _records("ablation")
     captions = CAPTIONS.read_text(encoding="utf-8")
     sections = {
         "Detection": detection(records),
         "Localization": localization(records),
         "Time": timing(records, captions),
         "The rank": rank(captions),
-        "Training": training(list(read_records(RESULTS / "published"))),
-        "Ablations": [*ablations(ablation), *core(list(read_records(RESULTS / "ablation-core")))],
+        "Training": training(_records("published")),
+        "Ablations": [*ablations(ablation), *core(_records("ablation-core"))],
         "Theory": theory(captions),
     }
-    sizes = list(read_records(RESULTS / "sizes"))
+    sizes = _records("sizes")
     at_size = "; [at the other's size](results.md#at-the-others-size) has the rest" if sizes else ""
     parts = [_INTRO.format(ran=_ran(), sizes=at_size).rstrip()]
     counts: dict[str, int] = {}
     tables = []
     for title, claims in sections.items():
         lines = list(claims)
+        if not lines:
+            continue
         for one in lines:
             counts[one.verdict] = counts.get(one.verdict, 0) + 1
         head = "| claim | where | verdict | ours | theirs | entities | seeds | more |"
@@ -126,31 +128,46 @@ def page() -> str:
     return wrap_markdown("\n\n".join(parts)) + "\n"
 
 
+def _records(plan: str) -> list[Record]:
+    """Of a plan, none where it has not been run."""
+    folder = RESULTS / plan
+    return list(read_records(folder)) if folder.is_dir() else []
+
+
 def _ran() -> str:
     """How much of the two long plans there is."""
     said = []
     for plan, what in (
         ("published", "The published training itself"),
-        ("ablation-core", "The ablations with several seeds"),
+        ("ablation-core", "The ablation with several seeds"),
     ):
         places: dict[str, set[int]] = {}
-        for one in read_records(RESULTS / plan):
+        rows = set()
+        for one in _records(plan):
             if one.method == "alora" and one.status == "done":
                 places.setdefault(one.place, set()).add(one.seed)
-        planned = _planned(plan)
+                rows.add(one.label)
         have = ", ".join(
             f"{place} (seeds {', '.join(map(str, sorted(seeds)))})"
             for place, seeds in sorted(places.items())
         )
+        if not places:
+            said.append(f"{what} (`alora-ts bench run {plan}`) has not been run yet.")
+            continue
         said.append(
-            f"{what} (`alora-ts bench run {plan}`) covers {len(places)} of {planned} entities of "
-            f"its plan so far: {have}."
+            f"{what} (`alora-ts bench run {plan}`) has been run for {len(rows)} of the "
+            f"{_cases(plan)} rows of its plan and {len(places)} of its {_entities(plan)} entities: "
+            f"{have}."
         )
     return " ".join(said)
 
 
-def _planned(plan: str) -> int:
+def _entities(plan: str) -> int:
     return sum(len(one.entities) for one in read_plan(plan).datasets)
+
+
+def _cases(plan: str) -> int:
+    return sum(one.name == "alora" for one in read_plan(plan).methods)
 
 
 def detection(records: Sequence[Record]) -> Iterator[Claim]:
