@@ -10,6 +10,7 @@ import pytest
 from alora_ts.bench.comparison import compare
 from alora_ts.bench.critical_difference import draw_critical_difference
 from alora_ts.bench.figures.style import save
+from alora_ts.bench.origin import describe_origin
 from alora_ts.bench.page import write_page
 from alora_ts.bench.record import Record
 from alora_ts.bench.tables.contenders import arenas
@@ -223,3 +224,10 @@ def test_diagrams_of_few_and_many_methods(methods: int, tmp_path: Path) -> None:
     assert sum("method-" in name for name in names) == methods - 1
     save(figure, tmp_path / "ranks.svg")
     assert (tmp_path / "ranks.svg").stat().st_size > 1000
+
+
+def test_a_plan_that_is_not_whole_says_so() -> None:
+    cases = [invented("alora", plan="ablation-core", label="base", dataset="ASD", entity="omi-1")]
+    (said,) = describe_origin(cases)
+    assert "- **Not the whole plan**: 1 of 6 entities, 1 of 11 methods or cases." in said
+    assert "whole plan" not in describe_origin([invented("alora")])[0]
