@@ -40,7 +40,7 @@ def test_a_fault_within_a_lasting_incident_is_one_of_its_own(
 ) -> None:
     model = plant.fit(drift_memory=0, merge=20)
     table = plant.values(1300, seed=3)
-    table[300:1200, 1] += 15
+    table[300:1200, 1] += 25
     table[950:980, 3] += 500
     wanted = model.diagnose(plant.frame(table), progress=False).incidents
     endings = [(one.start, one.ending) for one in wanted if 250 < one.start < 1100]

@@ -85,8 +85,8 @@ def list_sources(
         ),
     ] = 0,
     name: Annotated[
-        tuple[str, ...],
-        Query(max_length=1000, description="Only these, as far as they are there; repeatable."),
+        tuple[Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9_.-]*$")], ...],
+        Query(max_length=200, description="Only these, as far as they are there; repeatable."),
     ] = (),
 ) -> Response:
     """Every source with its state, its worst open incident and its silent signals."""
