@@ -7,22 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from alora_ts.bench.rootcause import calibration_error, calibration_error_by_chance
+
 _COUNTED = ("rows", "all faults", "faults that alarmed")
 _AGAINST = ("error", "error, remembered", "squared input", "squared input, remembered", "paper")
 
 
-def write_tables(outcomes: list[dict[str, Any]]) -> str:
+def write_tables(outcomes: list[dict[str, Any]], *, command: str) -> str:
     """All tables as Markdown."""
     systems = {(o["family"], o["system"]) for o in outcomes}
     seeds = {o["seed"] for o in outcomes}
-    alarmed = sum(o["hits"]["error"][2] is not None for o in outcomes)
+    alarmed = sum(o["hits"]["incident"][2] is not None for o in outcomes)
     parts = [
         "# Origins\n",
         f"{len(systems)} systems × {len(seeds)} fits; {len(outcomes)} judged faults that spread, "
-        f"{alarmed} of them alarmed. Made by `python benchmarks/origins.py`.\n",
+        f"{alarmed} of them alarmed. Made by `{command}`.\n",
         "HR@1: how often the origin ranks first. *Rows*: share of a fault's rows; *all faults*: "
-        "one verdict for each fault over all its rows; *faults that alarmed*: as an incident names "
-        "it, over the alarming rows. Means over faults.\n",
+        "one verdict for each fault over all its rows; *faults that alarmed*: over its alarming "
+        "rows, as release 0.1 named the origin of an incident. Means over faults. *incident* is "
+        "`Incident.origin` as it is today: of the fault's rows as they are given, and of the worst "
+        "incident that touches the fault.\n",
         "## All systems\n",
         _overall(outcomes),
         "## By family, all faults\n",
@@ -86,22 +90,34 @@ def _paired(outcomes: list[dict[str, Any]]) -> str:
 
 
 def _believed(outcomes: list[dict[str, Any]]) -> str:
-    alarmed = [o for o in outcomes if o["hits"]["origin"][2] is not None]
+    named = [o for o in outcomes if o["certainty"] is not None]
     lines = []
-    for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 1.01)):
-        group = [o for o in alarmed if low <= o["origin_share"] < high]
-        right = _mean(group, "origin", 2) if group else "–"
-        lines.append([f"{low:.1f} to {min(high, 1):.1f}", str(len(group)), right])
-    return _table(["share of the named origin", "incidents", "it was the origin"], lines)
+    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.99), (0.99, 1.01)):
+        group = [o for o in named if low <= o["certainty"] < high]
+        said = f"{np.mean([o['certainty'] for o in group]):.3f}" if group else "–"
+        right = _mean(group, "incident", 2)
+        lines.append([f"{low:.2f} to {min(high, 1):.2f}", str(len(group)), said, right])
+    certainty = np.array([o["certainty"] for o in named])
+    right_each = np.array([o["hits"]["incident"][2] == 1 for o in named])
+    error = calibration_error(certainty, right_each)
+    mean, high = calibration_error_by_chance(certainty)
+    return _table(["certainty said", "incidents", "mean", "it was the origin"], lines) + (
+        f"\nCalibration error in 10 bins: {error:.3f}; exact certainties would show {mean:.3f} in "
+        f"the mean, and at most {high:.3f} in 95 of 100 draws.\n"
+    )
 
 
 def _value(outcomes: list[dict[str, Any]], form: str, which: int) -> float:
-    hits = [o["hits"][form][which] for o in outcomes if form in o["hits"]]
-    return float(np.mean([hit for hit in hits if hit is not None]))
+    return float(np.mean(_hits(outcomes, form, which)))
 
 
 def _mean(outcomes: list[dict[str, Any]], form: str, which: int) -> str:
-    return f"{_value(outcomes, form, which):.3f}"
+    return f"{_value(outcomes, form, which):.3f}" if _hits(outcomes, form, which) else "–"
+
+
+def _hits(outcomes: list[dict[str, Any]], form: str, which: int) -> list[float]:
+    hits = (o["hits"][form][which] for o in outcomes if form in o["hits"])
+    return [hit for hit in hits if hit is not None]
 
 
 def _table(heads: Iterable[str], lines: list[list[str]]) -> str:

@@ -3,6 +3,8 @@
 Random systems (see benchmarks/origin_systems.py), each recorded healthy and then with 14 faults;
 ALoRa with its defaults is fitted on the healthy rows, and every form ranks the signals from the
 same fitted model. Counted are the faults that moved at least one signal beside their origin.
+"incident" is what people see: `Incident.origin` of the worst incident that touches a fault, and of
+the fault's own rows where they are given.
 
     python benchmarks/origins.py                                # 48 fits, 10 to 15 minutes
     python benchmarks/origins.py --systems 2 --seeds 1 --out -  # a quick look, on the terminal
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from alora_ts import ALoRa
 from alora_ts.data import as_table, plan_windows
-from alora_ts.diagnosis import localize
+from alora_ts.diagnosis import Diagnosis, Incident, localize
 from alora_ts.diagnosis.localization import LOCALIZATIONS
 from alora_ts.diagnosis.shares import shares
 from alora_ts.files import write_atomically
@@ -34,7 +36,7 @@ from alora_ts.network import window_contributions
 from alora_ts.scoring import Evidence
 from alora_ts.scoring.rules import causal_mean, memory_segments
 from evidence import evidence_of
-from origin_systems import FAMILIES, Recording, record
+from origin_systems import FAMILIES, Fault, Recording, record
 from origin_tables import write_tables
 
 Array = NDArray[np.float64]
@@ -112,8 +114,6 @@ def rankings(
         "squared surprise": surprise,
         "origin": origin_rows(model, rows, windows_of),
     }
-    found["score"] = rule.raw(error.sum(1), evidence.rank, memory)[rows]
-    found["score"] /= model.calibration.threshold.value
     return found
 
 
@@ -125,13 +125,19 @@ def by_window(model: FittedModel, windows: NDArray[np.float32]) -> Array:
     )
 
 
+def worst(found: Diagnosis, fault: Fault) -> Incident | None:
+    """The incident with the highest score that touches a fault, if any does."""
+    touching = (one for one in found.incidents if one.end > fault.start and one.start < fault.end)
+    return max(touching, key=lambda one: one.score, default=None)
+
+
 def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
     """Fit, and say of each fault which forms named its origin."""
-    model = ALoRa(seed=seed).fit(data.train, progress=False).model_
+    fitted = ALoRa(seed=seed).fit(data.train, progress=False)
+    found = fitted.diagnose(data.test, progress=False)
     spans = [np.arange(fault.start, fault.end) for fault in data.faults]
     # The forms built on W_t take as long as the fit; one seed shows how they do.
-    scores = rankings(model, data, np.concatenate(spans), slow=seed == 0)
-    alarm = scores.pop("score")
+    scores = rankings(fitted.model_, data, np.concatenate(spans), slow=seed == 0)
     outcomes = []
     at = 0
     for fault, reached, span in zip(data.faults, data.reached, spans, strict=True):
@@ -139,25 +145,34 @@ def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
         at += len(span)
         if not reached:
             continue
-        loud = alarm[here] > 1
+        incident = worst(found, fault)
+        weight = np.where(found.alarm[span], found.score[span], 0.0)
         hits: dict[str, list[float | None]] = {}
         for form, table in scores.items():
             part, own = shares(table[here]), fault.origin
             row = float((table[here].argmax(1) == own).mean())
             whole = float(part.sum(0).argmax() == own)
-            # As the incident builder weighs the rows: by how much they alarm.
-            named = float((part[loud].T @ alarm[here][loud]).argmax() == own)
-            hits[form] = [row, whole, named if loud.any() else None]
-        weighed = part[loud].T @ alarm[here][loud] if loud.any() else part.sum(0)
+            # As release 0.1 weighed the rows of an incident: by how much they alarm.
+            named = float((part.T @ weight).argmax() == own)
+            hits[form] = [row, whole, named if weight.any() else None]
+        given = fitted.explain(data.test, fault.start, fault.end, progress=False)
+        hits["incident"] = [None, _right(given, fault, found), _right(incident, fault, found)]
+        origin = None if incident is None else incident.origin
         outcomes.append(
             {
                 "kind": fault.kind,
                 "reached": len(reached),
                 "hits": hits,
-                "origin_share": float(weighed.max() / weighed.sum()),
+                "certainty": None if origin is None else round(origin.certainty, 4),
             }
         )
     return outcomes
+
+
+def _right(incident: Incident | None, fault: Fault, found: Diagnosis) -> float | None:
+    if incident is None or incident.origin is None:
+        return None
+    return float(incident.origin.variable == found.variables[fault.origin])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -171,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", default=str(_RESULTS / "origins.md"))
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    command = f"python benchmarks/origins.py --systems {args.systems}"
     outcomes = []
     for number in range(args.first, args.first + args.systems):
         for family in FAMILIES:
@@ -182,16 +198,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     outcomes.append({**where, "signals": data.test.shape[1], **outcome})
                 took = time.perf_counter() - began
                 print(f"{family} {number}, seed {seed}: {took:.1f} s", file=sys.stderr, flush=True)
+        tables = write_tables(outcomes, command=command)
         if args.out != "-":
-            keep(outcomes, Path(args.out))
+            keep(outcomes, tables, Path(args.out))
     if args.out == "-":
-        print(write_tables(outcomes))
+        print(tables)
 
 
-def keep(outcomes: list[dict[str, Any]], target: Path) -> None:
+def keep(outcomes: list[dict[str, Any]], tables: str, target: Path) -> None:
     """Write the tables, and beside them what they were made from."""
     with write_atomically(target) as part:
-        part.write_text(write_tables(outcomes))
+        part.write_text(tables)
     with write_atomically(target.with_suffix(".jsonl")) as part:
         part.write_text(compact(outcomes))
 

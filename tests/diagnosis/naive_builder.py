@@ -110,9 +110,11 @@ def incident(
     if judge.mechanisms is not None:
         lags = len(judge.mechanisms.weights)
         reached = list(range(max(told[0] - lags, 0), told[0]))
-        surprise = table["surprise"][[whole[at] for at in reached + told]]
+        asked = [whole[at] for at in reached + told]
+        surprise = table["surprise"][asked] + naive.beyond(judge, values[asked])
     told = [whole[at] for at in told]
     found = naive.explain(judge, values[told], surprise)
+    naive.lead(judge, found, values[whole])
     return {
         "peak": peak,
         "variables": variables,

@@ -155,7 +155,50 @@ def explain(
         "aside": aside,
         "weight": weight,
         "certainty": certainty,
+        "normal": normal,
+        "factor": factor,
     }
+
+
+def beyond(judge: Judge, values: np.ndarray) -> np.ndarray:
+    """What lies outside the network's limit, in normal sizes of surprises."""
+    assert judge.mechanisms is not None
+    rows = judge.standardiser.apply(values).astype(float)
+    result = np.zeros(rows.shape)
+    for at, row in enumerate(rows):
+        for j, value in enumerate(row):
+            if abs(value) > judge.limit and judge.usual.observed[j] > 0:
+                outside = value - math.copysign(judge.limit, value)
+                result[at, j] = outside / judge.mechanisms.size[j]
+    return result
+
+
+def lead(judge: Judge, found: dict[str, Any], values: np.ndarray) -> None:
+    """Let the one culprit that was away before all others weigh 1 more, if relations are known."""
+    if not judge.usual.known[0]:
+        return
+    rows = judge.standardiser.apply(values).astype(float).tolist()
+
+    def away(row: list[float], j: int) -> bool:
+        wanted, deviation = judged(judge.usual, row, found["aside"], j, judge.limit)
+        return abs(row[j] - wanted) / deviation > 3
+
+    since = {}
+    for j in found["culprits"]:
+        course = [away(row, j) for row in rows]
+        lasting = [one and all(course[at : at + 2]) for at, one in enumerate(course)]
+        if any(lasting):
+            since[j] = lasting.index(True)
+    firsts = [j for j, row in since.items() if row == min(since.values())]
+    if len(firsts) != 1 or len(found["culprits"]) < 2:
+        return
+    found["weight"][firsts[0]] += 1
+    weight, d = found["weight"], len(found["weight"])
+    powers = [math.exp(found["factor"] * (one - max(weight))) for one in weight]
+    found["certainty"] = [one / sum(powers) for one in powers]
+    excess = [max(math.exp(one) - found["normal"], 0.0) for one in weight]
+    found["share"] = [one / sum(excess) if sum(excess) else 1 / d for one in excess]
+    found["culprits"] = sorted(found["culprits"], key=lambda j: (-weight[j], j))
 
 
 def telling(judge: Judge, values: np.ndarray, before: int) -> list[int]:
@@ -176,6 +219,6 @@ def telling(judge: Judge, values: np.ndarray, before: int) -> list[int]:
     reach = 0 if judge.mechanisms is None else judge.mechanisms.lags
     first = max(before - reach, 0)
     said = {at: says(rows[at]) for at in range(first, len(rows))}
-    if not any(said[at] for at in range(before, len(rows))):
+    if max(said[at] for at in range(before, len(rows))) <= 3:
         return list(range(before, len(rows)))
     return [at for at in said if said[at] >= 0.1 * max(said.values())]

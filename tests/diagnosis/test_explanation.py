@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -221,6 +223,56 @@ def test_a_story_names_the_first_to_leave_and_its_direction_then() -> None:
     level = next(one for one in story.culprits if one.variable == "level")
     assert (level.direction, level.value, level.expected) == ("above", 5.0, 0.0)
     assert "calm" not in [one.variable for one in story.culprits]
+
+
+def test_sizes_beyond_the_limit_count_where_relations_are_known() -> None:
+    table = related(700)
+    model = ALoRa(window=8, epochs=1, threads=1, seed=0).fit(table[:500], progress=False)
+    assert model.model_.judge.usual.relations
+    today = table[500:].copy()
+    today[100:140, 0] += 12 * table[:, 0].std()
+    today[100:140, 4] += 3000 * table[:, 4].std()
+    told = model.explain(today, 100, 140, progress=False)
+    assert [one.variable for one in told.culprits[:2]] == ["x4", "x0"]
+
+
+def test_being_first_decides_between_equals_and_only_when_alone() -> None:
+    plain = plain_judge(3)
+    known = dataclasses.replace(
+        plain.usual, known=np.ones(1), covariance=np.eye(3, dtype=np.float32), size=np.ones(3)
+    )
+    judge = dataclasses.replace(plain, usual=known)
+    before, during = np.zeros((4, 3)), np.zeros((6, 3))
+    during[:, 1:] = [8.0, 8.2]
+    names = ["calm", "early", "late"]
+
+    def told(judge: Judge) -> tuple[str, float]:
+        whole = np.vstack([before, during])
+        rows = Rows(np.arange(10), whole, np.full((10, 3), np.nan))
+        story = tell(judge, names, rows.pick(slice(4, 10)), rows.pick(slice(0, 4)))
+        assert story.culprits[0].variable == story.origin.variable
+        shares = [one.share for one in story.culprits]
+        assert shares == sorted(shares, reverse=True)
+        return story.origin.variable, story.origin.certainty
+
+    name, unsure = told(judge)
+    assert name == "late"
+    assert unsure < 0.6
+    before[2:, 1] = 8.0
+    name, surer = told(judge)
+    assert name == "early"
+    assert surer > 0.8
+    assert told(plain)[0] == "late"  # without relations only size counts
+
+
+def test_where_rows_say_no_more_than_chance_all_explain() -> None:
+    rng = np.random.default_rng(0)
+    judge = judge_of(rng.normal(size=(600, 3)))
+    rows = np.full((8, 3), 0.1)
+    rows[5, 0] = 4.0
+    assert judge.telling(rows, 0).tolist() == list(range(8))
+    rows[5, 0] = 9.0
+    assert judge.telling(rows, 0).tolist() == [5]
 
 
 def test_an_old_model_has_plain_ranges() -> None:

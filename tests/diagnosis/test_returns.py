@@ -51,7 +51,7 @@ def test_a_lasting_change_is_told_wherever_blocks_are_cut(cut: int) -> None:
     assert incident.changed
     said = facts(describe(incident))
     assert said[0].label == "the system has changed"
-    assert said[0].text == "since 2: flow above by 9"
+    assert said[0].text == "flow above by 9"
 
 
 def test_an_incident_during_which_nothing_moved_is_no_change() -> None:

@@ -34,8 +34,15 @@ def test_known_influences_are_those_that_time_allows() -> None:
     assert known_ways(incident.spread, names, both) == (("carts_cpu", "orders_cpu"),)
     grouped = known_ways(incident.spread, names, (("carts", "orders"),), "prefix before _")
     assert grouped == (("carts", "orders"),)
-    with pytest.raises(DataError, match="unknown name 'cart'"):
-        known_ways(incident.spread, names, (("cart", "orders_cpu"),))
+    assert known_ways(incident.spread, names, (("cart", "orders_cpu"),)) == ()
+
+
+def test_what_nobody_measures_is_told_and_left_out(tmp_path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("cause,effect\ncarts_cpu,orders_cpu\norders_cpu,queue\n")
+    known = found().with_structure(influences=path)
+    assert known.structure.influences == (("carts_cpu", "orders_cpu"),)
+    assert known.health[-1] == "influences: no signal or group is called 'queue'; left out"
 
 
 def test_a_diagnosis_tells_them(tmp_path) -> None:

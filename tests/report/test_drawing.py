@@ -13,11 +13,10 @@ from PIL import Image
 
 from alora_ts.report.chart import Band, Line, chart, path
 from alora_ts.report.moments import Clock
-from alora_ts.report.overview import blame_cells
+from alora_ts.report.overview import largest_within
 from alora_ts.report.png import shade_png
 from alora_ts.report.sampling import sample_rows
 from alora_ts.report.scales import Scale
-from tests.report.example import diagnosis_of
 from tests.report.naive_report import naive_height, naive_path
 
 ODD = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([math.nan, math.inf, -math.inf]))
@@ -84,20 +83,15 @@ def test_pictures_are_what_a_png_reader_reads(rows, columns, seed):
     np.testing.assert_array_equal(picture[..., 3], wanted)
 
 
-@pytest.mark.parametrize("block", [1, 2, 64])
-def test_blame_is_the_largest_share_times_score(block):
-    values = np.random.default_rng(2).standard_normal((23, 4)) * 3
-    made = diagnosis_of(values, np.zeros_like(values))
+def test_stretches_show_their_largest_deviation():
+    deviation = np.abs(np.random.default_rng(2).standard_normal((23, 4)))
     borders = np.array([0, 1, 7, 8, 20, 23])
     naive = np.zeros((4, 5))
     for stretch, (first, after) in enumerate(itertools.pairwise(borders.tolist())):
         for row in range(first, after):
-            total = made.localization[row].sum()
             for column in range(4):
-                score = 0.0 if made.warm_up[row] else made.score[row]
-                blame = made.localization[row, column] / total * score
-                naive[column, stretch] = max(naive[column, stretch], blame)
-    np.testing.assert_allclose(blame_cells(made, borders, block=block), naive, rtol=1e-5)
+                naive[column, stretch] = max(naive[column, stretch], deviation[row, column])
+    np.testing.assert_array_equal(largest_within(deviation, borders), naive)
 
 
 def test_a_chart_escapes_names_and_marks_the_alarm_level():

@@ -80,7 +80,7 @@ def test_the_page_says_what_happened(plant_page):
     assert plant_page.count('class="card incident"') == 6
     for heading in (
         "Timeline",
-        "Blame by signal",
+        "Deviation by signal",
         "Culprits",
         "Strongest relations",
         "What the model saw",

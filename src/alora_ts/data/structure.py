@@ -7,6 +7,7 @@ which ways an incident may have spread.
 from __future__ import annotations
 
 import csv
+import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +15,13 @@ from pathlib import Path
 
 from alora_ts.errors import DataError, nearest
 
-__all__ = ["Edges", "group_names", "rank_groups", "read_edges", "refuse_unknown"]
+__all__ = ["Edges", "group_names", "keep_known", "rank_groups", "read_edges", "tell_unknown"]
 
 Edges = tuple[tuple[str, str], ...]
 """Known influences, each from a cause to an effect."""
 
 _FORM = "give two columns (cause, effect) with a header, or a square table of numbers"
+_SHOWN = 5
 _RULE = re.compile(r"(prefix before|suffix after) (.+)")
 
 
@@ -57,7 +59,7 @@ def group_names(variables: Sequence[str], rule: str | Mapping[str, str]) -> tupl
                 f"groups: there is no variable {unknown[0]!r}{nearest(unknown[0], variables)}"
             )
         return tuple(rule.get(name, name) for name in variables)
-    read = _RULE.fullmatch(rule.strip())
+    read = _RULE.fullmatch(rule.lstrip())  # a separator may be a space
     if read is None:
         raise DataError(
             f"groups: cannot read the rule {rule!r}; write 'prefix before _', 'suffix after _' "
@@ -85,7 +87,7 @@ def rank_groups(ranked: Iterable[str], groups: Mapping[str, str]) -> tuple[str, 
     return tuple(dict.fromkeys(groups[name] for name in ranked))
 
 
-def read_edges(path: str | os.PathLike[str], known: Iterable[str] | None = None) -> Edges:
+def read_edges(path: str | os.PathLike[str]) -> Edges:
     r"""Read known influences from a CSV file.
 
     Parameters
@@ -94,8 +96,6 @@ def read_edges(path: str | os.PathLike[str], known: Iterable[str] | None = None)
         Two columns, cause and effect, with a header; or a square table with the names in its
         first row and first column and a number other than 0 where the row's name acts on the
         column's.
-    known : iterable of str, optional
-        Names that may occur: variables or groups.
 
     Returns
     -------
@@ -104,14 +104,14 @@ def read_edges(path: str | os.PathLike[str], known: Iterable[str] | None = None)
     Raises
     ------
     DataError
-        When the file is no such table, or names something unknown.
+        When the file is no such table.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "edges.csv"
     >>> _ = path.write_text("cause,effect\nvalve,flow\nflow,level\n")
-    >>> read_edges(path, ["valve", "flow", "level"])
+    >>> read_edges(path)
     (('valve', 'flow'), ('flow', 'level'))
     """
     place = Path(path)
@@ -128,26 +128,69 @@ def read_edges(path: str | os.PathLike[str], known: Iterable[str] | None = None)
         edges = _square(place, head[1:], body)
     if not edges:
         raise DataError(f"{place} names no influence; {_FORM}")
-    if known is not None:
-        refuse_unknown(edges, known, where=str(place))
     return edges
 
 
-def refuse_unknown(edges: Edges, known: Iterable[str], *, where: str) -> None:
-    """Refuse influences of something that is neither a variable nor a group.
+def keep_known(edges: Edges, known: Iterable[str], *, where: str) -> tuple[Edges, tuple[str, ...]]:
+    """Keep the influences between variables and groups that there are.
+
+    A graph of a whole system names parts that nobody measures; they are told, not refused.
+
+    Parameters
+    ----------
+    edges : tuple of (str, str)
+    known : iterable of str
+        Variables and groups.
+    where : str
+        Where they were given, for the error.
+
+    Returns
+    -------
+    kept : tuple of (str, str)
+    unknown : tuple of str
+        Names that are neither, in the order of their appearance.
+
+    Raises
+    ------
+    DataError
+        When no influence is left.
 
     Examples
     --------
-    >>> refuse_unknown((("cart", "load"),), ["cart_cpu", "load"], where="edges.csv")
+    >>> keep_known((("valve", "flow"), ("flow", "sky")), ["valve", "flow"], where="edges.csv")
+    ((('valve', 'flow'),), ('sky',))
+    >>> keep_known((("cart", "load"),), ["cart_cpu", "load"], where="edges.csv")
     Traceback (most recent call last):
     alora_ts.errors.DataError: edges.csv: unknown name 'cart'; ... if it is a group, give ...
     """
     names = set(known)
-    for name in (one for edge in edges for one in edge):
-        if name not in names:
-            grouped = any(name in one for one in names)
-            hint = "; if it is a group, give the rule of groups too" if grouped else ""
-            raise DataError(f"{where}: unknown name {name!r}{nearest(name, names)}{hint}")
+    unknown = dict.fromkeys(one for edge in edges for one in edge if one not in names)
+    kept = tuple(edge for edge in edges if names.issuperset(edge))
+    if unknown and not kept:
+        name = next(iter(unknown))
+        grouped = any(name in one for one in names)
+        hint = "; if it is a group, give the rule of groups too" if grouped else ""
+        raise DataError(f"{where}: unknown name {name!r}{nearest(name, names)}{hint}")
+    return kept, tuple(unknown)
+
+
+def tell_unknown(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """What to say of names that no influence is drawn for.
+
+    Examples
+    --------
+    >>> tell_unknown(["flwo", "sky"], ["flow", "valve"])
+    "influences: no signal or group is called 'flwo' (did you mean 'flow'?), 'sky'; left out"
+    """
+    names = sorted(set(known))
+
+    def said(name: str) -> str:
+        close = difflib.get_close_matches(name, names, n=1)
+        return f"{name!r} (did you mean {close[0]!r}?)" if close else repr(name)
+
+    shown = ", ".join(map(said, unknown[:_SHOWN]))
+    more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+    return f"influences: no signal or group is called {shown}{more}; left out"
 
 
 def _listed(place: Path, body: list[list[str]]) -> Edges:

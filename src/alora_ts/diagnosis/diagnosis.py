@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Gap, PreparationReport, Table
 from alora_ts.data.report import tell_moment
-from alora_ts.data.structure import Edges, group_names, read_edges
+from alora_ts.data.structure import Edges, group_names, keep_known, read_edges, tell_unknown
 from alora_ts.diagnosis.explanation import Judge
 from alora_ts.diagnosis.fields import Fact, describe, facts, incidents_frame, plain_moment
 from alora_ts.diagnosis.incident import Incident, severity_of
@@ -203,7 +203,8 @@ class Diagnosis:
             :func:`alora_ts.data.structure.group_names`.
         influences : path or tuple of (str, str), optional
             A CSV file of influences (:func:`alora_ts.data.structure.read_edges`) between
-            variables or groups, or the influences themselves, from cause to effect.
+            variables or groups, or the influences themselves, from cause to effect. Those of
+            names that are neither are left out, and ``health`` says so.
 
         Returns
         -------
@@ -212,17 +213,18 @@ class Diagnosis:
         Raises
         ------
         DataError
-            When a rule matches nothing or something unknown is named.
+            When a rule matches nothing or no influence is between known names.
         """
         names = set(self.variables)
         if groups is not None:
             names |= set(group_names(self.variables, groups))
+        where, health = "influences", self.health
         if isinstance(influences, str | os.PathLike):
-            influences = read_edges(influences, names)
-        found = replace(self, structure=Structure(groups, influences))
-        for incident in self.incidents:
-            found.facts(incident)  # what is wrong shows now, not in the middle of a report
-        return found
+            where, influences = str(influences), read_edges(influences)
+        if influences is not None:
+            influences, unknown = keep_known(influences, names, where=where)
+            health += (tell_unknown(unknown, names),) if unknown else ()
+        return replace(self, structure=Structure(groups, influences), health=health)
 
     def facts(self, incident: Incident) -> list[Fact]:
         """What to tell people about an incident, beside its culprits."""

@@ -18,22 +18,23 @@ was fitted says less than a signal that also behaves differently.
 
 *Where it began.* What a fault merely reached still follows from the rows before, the origin does
 not. Where the relations between signals are known, the divergence D of one-step surprises
-(:mod:`alora_ts.diagnosis.origins`) joins in, and a signal weighs e / 2 + log(1 + D); where they
-are not, it weighs e. Culprits are in order of weight, the origin is the first of them, and its
-certainty is the softmax of the weights times 2.75 and times 2. Both factors were fitted on
-simulated systems and recorded faults; docs/rootcause.md says on which, and how certainties do on
-others.
+(:mod:`alora_ts.diagnosis.origins`) joins in, and a signal weighs e / 2 + log(1 + D); one that was
+surely away before any other culprit was (:mod:`alora_ts.diagnosis.onset`) weighs 1 more. Where
+relations are not known, it weighs e. Culprits are in order of weight, the origin is the first of
+them, and its certainty is the softmax of the weights times 2.75 and times 2. Both factors were
+fitted on simulated systems and recorded faults; docs/rootcause.md says on which, and how
+certainties do on others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from alora_ts.data.scaling import Standardiser
+from alora_ts.data.scaling import Standardiser, within
 from alora_ts.diagnosis.incident import STANDS_OUT
 from alora_ts.diagnosis.origins import Mechanisms, divergence
 from alora_ts.diagnosis.shares import shares
@@ -66,6 +67,12 @@ _FAINT = 0.1
 _SEEN = 0.01
 """Share of the evidence below which a signal that stayed within its range is not named."""
 
+_CHANCE = 3.0
+"""Where no row says more than this in all, what rows say is chance: then all rows explain."""
+
+_FIRST = 1.0
+"""What a culprit weighs more that left normal before all others."""
+
 _ROUNDS = 10
 _SHARPNESS, _SHARPNESS_ALONE = 2.75, 2.0
 
@@ -88,6 +95,10 @@ class Explanation:
         What the others imply, in the signals' own units.
     certainty : ndarray of shape (d,)
         How likely each signal is the origin; sums to 1.
+    weight : ndarray of shape (d,)
+        What shares and certainties come from.
+    normal, sharpness : float
+        Weight of a signal that behaves, and the factor of certainties.
     """
 
     culprits: NDArray[np.intp]
@@ -96,6 +107,22 @@ class Explanation:
     deviation: Array
     expected: Array
     certainty: Array
+    weight: Array
+    normal: float
+    sharpness: float
+
+    def led_by(self, first: int) -> Explanation:
+        """The same, knowing that one culprit left normal before all others."""
+        weight = self.weight.copy()
+        weight[first] += _FIRST
+        order = np.argsort(-weight[self.culprits], kind="stable")
+        return replace(
+            self,
+            culprits=self.culprits[order],
+            share=_share(weight, self.normal),
+            certainty=softmax(self.sharpness * weight),
+            weight=weight,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +158,14 @@ class Judge:
         result: Array = (scaled - implied) / scale
         return result
 
+    def beyond(self, values: NDArray[np.floating]) -> Array:
+        """How far values are outside the network's limit, in scaled units, (n, d); mostly 0.
+
+        A signal that never moved has no scale to tell that by.
+        """
+        scaled = self._scale(values)
+        return np.where(self.usual.moved, scaled - within(scaled, self.limit), 0.0)
+
     def telling(self, values: NDArray[np.floating], before: int) -> NDArray[np.intp]:
         """Which rows explain an incident.
 
@@ -148,7 +183,7 @@ class Judge:
         Returns
         -------
         ndarray of int
-            Never empty; all alarming rows where none of them says anything.
+            Never empty; all alarming rows where none of them says more than chance does.
         """
         reach = 0 if self.mechanisms is None else self.mechanisms.lags
         first = max(before - reach, 0)
@@ -157,7 +192,7 @@ class Judge:
         aside, *_ = self._set_aside(self._scale(values[before:]), part=0.5)
         away = np.abs(self.deviation(values[first:], aside))
         said = np.where(self.usual.moved, np.maximum(away - _SURELY, 0.0), 0.0).sum(1)
-        if not said[before - first :].any():
+        if said[before - first :].max() <= _CHANCE:
             return np.arange(before, len(values))
         return first + np.flatnonzero(said >= _FAINT * said.max())
 
@@ -194,7 +229,7 @@ class Judge:
             guilty |= certainty > STANDS_OUT  # one that got stuck need not leave its range
         if not guilty.any():
             guilty = aside if aside.any() else weight == weight.max()
-        share = shares(np.maximum(np.exp(weight) - np.exp(normal), 0.0))
+        share = _share(weight, normal)
         named = guilty & (left | (share >= _SEEN))
         guilty = named if named.any() else guilty
         order = np.argsort(-weight, kind="stable")
@@ -206,6 +241,9 @@ class Judge:
             deviation=deviation,
             expected=self.standardiser.restore(implied),
             certainty=certainty,
+            weight=weight,
+            normal=normal,
+            sharpness=sharpness,
         )
 
     def _scale(self, values: NDArray[np.floating]) -> Array:
@@ -243,6 +281,10 @@ class Judge:
         weight = np.log1p(np.maximum(unlike, 0.0)) + evidence / 2
         # A divergence is 1 in normal windows, by its unit.
         return weight, float(np.log1p(1.0) + _NORMAL / 2), _SHARPNESS
+
+
+def _share(weight: Array, normal: float) -> Array:
+    return shares(np.maximum(np.exp(weight) - np.exp(normal), 0.0))
 
 
 def _evidence(off: Array, scale: Array) -> Array:

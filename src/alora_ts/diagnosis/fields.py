@@ -128,12 +128,11 @@ def _witnesses_fact(witnesses: Sequence[Mapping[str, Any]]) -> Fact:
 
 
 def _change(incident: Incident) -> str:
-    """Since when, which signals, how much."""
-    signals = ", ".join(
+    """Which signals, and how much; since when is told beside it."""
+    return ", ".join(
         f"{one.variable} {one.direction} by {abs(one.value - one.expected):.3g}"
         for one in incident.culprits[:_TOLD]
     )
-    return f"since {plain_moment(incident.start_time)}: {signals}"
 
 
 def _ending_fact(ending: str) -> Fact | None:

@@ -54,15 +54,26 @@ def tell(judge: Judge, variables: Sequence[str], rows: Rows, before: Rows) -> St
     told = judge.telling(whole.values, len(before))
     rows = whole.pick(told)
     found = judge.explain(rows.values, _surprise(judge, whole, told))
+    course = judge.deviation(whole.values, found.aside)
+    reached = arrivals(course, whole.times, [(at, variables[at]) for at in found.culprits.tolist()])
+    first = _first_alone(reached) if judge.usual.relations else None
+    if first is not None and len(found.culprits) > 1:
+        found = found.led_by(variables.index(first))
     origin = int(found.culprits[0])
     listed = found.culprits[:_LISTED_AT_MOST].tolist()
-    course = judge.deviation(whole.values, found.aside)
+    names = {variables[at] for at in listed}
     return Story(
         culprits=tuple(_culprit(judge, found, rows, at, variables[at]) for at in listed),
         origin=Origin(variables[origin], float(found.certainty[origin])),
-        spread=arrivals(course, whole.times, [(at, variables[at]) for at in listed]),
+        spread=tuple(one for one in reached if one.variable in names),
         aside=tuple(variables[at] for at in np.flatnonzero(found.aside).tolist()),
     )
+
+
+def _first_alone(reached: Sequence[Arrival]) -> str | None:
+    """The culprit that was surely away before any other one was."""
+    alone = reached and all(one.time != reached[0].time for one in reached[1:])
+    return reached[0].variable if alone else None
 
 
 def _surprise(judge: Judge, rows: Rows, told: NDArray[np.intp]) -> NDArray[np.floating] | None:
@@ -73,9 +84,14 @@ def _surprise(judge: Judge, rows: Rows, told: NDArray[np.intp]) -> NDArray[np.fl
     if judge.mechanisms is None:
         return None
     newest = np.arange(max(told[0] - judge.mechanisms.lags, 0), told[0])
-    known = rows.surprise[np.concatenate([newest, told])]
-    known = known[~np.isnan(known).any(1)]
-    return known if len(known) else None
+    rows = rows.pick(np.concatenate([newest, told]))
+    known = ~np.isnan(rows.surprise).any(1)
+    if not known.any():
+        return None
+    # Rules are given what the network sees, within its limit; what lies beyond surprises as well.
+    outside = judge.beyond(rows.values[known]) / judge.mechanisms.size
+    whole: NDArray[np.floating] = rows.surprise[known] + outside
+    return whole
 
 
 def _culprit(judge: Judge, found: Explanation, rows: Rows, at: int, name: str) -> Culprit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from alora_ts.data.structure import Edges, group_names, rank_groups, refuse_unknown
+from alora_ts.data.structure import Edges, group_names, rank_groups
 from alora_ts.diagnosis.fields import Fact
 from alora_ts.diagnosis.incident import Incident
 from alora_ts.diagnosis.onset import Arrival
@@ -73,7 +73,8 @@ def known_ways(
     variables : sequence of str
         All that were diagnosed.
     edges : tuple of (str, str)
-        From cause to effect, between variables or, with a rule, their groups.
+        From cause to effect, between variables or, with a rule, their groups. One of something
+        else is never drawn.
     rule : str or mapping, optional
         See :func:`alora_ts.data.structure.group_names`.
 
@@ -82,14 +83,8 @@ def known_ways(
     tuple of (str, str)
         Those whose both ends the incident reached, the cause not after the effect, in the order
         of time.
-
-    Raises
-    ------
-    DataError
-        When an influence names something unknown.
     """
     names = group_names(variables, rule) if rule is not None else tuple(variables)
-    refuse_unknown(edges, {*names, *variables}, where="influences")
     group_of = dict(zip(variables, names, strict=True))
     moments: dict[str, int] = {}
     order = {time: at for at, time in enumerate(dict.fromkeys(one.time for one in spread))}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alora_ts.report.chart import Line, chart
+from alora_ts.report.counterfactual import Counterfactual
 from alora_ts.report.moments import Clock
 from alora_ts.report.overview import incident_bands
 from alora_ts.report.sampling import sample_rows
@@ -26,15 +27,17 @@ _MOST_POINTS = 1500
 _MOST_SIGNALS = 250
 
 
-def signal_browser(diagnosis: Diagnosis, stories: Sequence[Story], clock: Clock) -> str:
+def signal_browser(
+    diagnosis: Diagnosis, stories: Sequence[Story], clock: Clock, judged: Counterfactual
+) -> str:
     """Write a choice of signals and, hidden, the chart of each."""
-    order = np.argsort(-diagnosis.localization.max(axis=0), kind="stable")[:_MOST_SIGNALS].tolist()
+    order = judged.order[:_MOST_SIGNALS].tolist()
     points = int(np.clip(_ALL_POINTS / (2 * len(order)), 200, _MOST_POINTS))
     bands = incident_bands(stories, clock)
     options, charts = [], []
     for column in order:
         name = diagnosis.variables[column]
-        actual, expected = diagnosis.values[:, column], diagnosis.expected[:, column]
+        actual, expected = diagnosis.values[:, column], judged.expected[:, column]
         lines = [
             Line(said, style, clock.moments[rows], values[rows])
             for said, style, values in (
@@ -58,6 +61,6 @@ def signal_browser(diagnosis: Diagnosis, stories: Sequence[Story], clock: Clock)
     return (
         '<div class="browse" hidden><div class="tools"><label for="signal">Signal</label>'
         f'<select id="signal">{"".join(options)}</select>'
-        '<span class="hint">strongest first; follows the zoom of the timeline</span></div>'
+        '<span class="hint">most blamed first; follows the zoom of the timeline</span></div>'
         f'<div id="stage"></div>{"".join(charts)}</div>'
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from alora_ts.files import write_atomically
 from alora_ts.progress import Progress, Report, Step, reporting
 from alora_ts.report.browser import signal_browser
+from alora_ts.report.counterfactual import counterfactual
 from alora_ts.report.incident_section import incident_section
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.notes import (
@@ -34,6 +35,11 @@ __all__ = ["POLICY", "card", "render_report"]
 
 # More sections than anyone reads would only slow the page; the table lists all incidents.
 _DETAILED = 20
+
+_DEVIATION = (
+    "From what the signals that behaved imply; coloured from three deviations on. The signals most "
+    "to blame come first."
+)
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
@@ -191,8 +197,11 @@ def _timeline_card(
     body += (
         f'<div class="tools" hidden>{tools}<span class="hint">or drag over the chart</span></div>'
     )
-    body += "<h3>Blame by signal</h3>" + fingerprint(diagnosis, stories)
-    body += signal_browser(diagnosis, stories, clock)
+    judged = counterfactual(diagnosis)
+    body += "<h3>Deviation by signal</h3>"
+    body += f'<p class="way">{_DEVIATION}</p>'
+    body += fingerprint(diagnosis, stories, judged)
+    body += signal_browser(diagnosis, stories, clock, judged)
     if stories:
         body += incident_table(stories, clock, linked=shown)
         if len(shown) < len(stories):

@@ -24,10 +24,12 @@ GUIDE = """<dl class="guide">
 is the alarm level: a row above 1 alarms, and 4 means four times that level.</dd>
 <dt>Incident</dt><dd>A stretch of alarms. Short breaks inside it are bridged, so one disturbance is
 reported once.</dd>
-<dt>Culprits</dt><dd>The signals that explain an incident, with their shares of the blame. The first
-is where to look first. Signals that depend on it may follow with smaller shares.</dd>
-<dt>Expectation</dt><dd>What the model would have expected of a signal from everything it saw at
-the time. The wider the shaded space between measured and expected, the clearer the case.</dd>
+<dt>Culprits</dt><dd>The fewest signals that explain an incident, with their shares of the
+evidence. The first is where to look first. Signals that depend on it may follow with smaller
+shares.</dd>
+<dt>Expectation</dt><dd>What a signal would have been, judging by the signals that behaved. Those
+that did not are set aside, so that they bend nothing. The wider the shaded space between measured
+and expected, the clearer the case.</dd>
 <dt>Rank</dt><dd>In normal operation the model needs one or few patterns to describe a window, and
 the rank of its attention is low. Unknown behaviour breaks the patterns and the rank rises.</dd>
 <dt>Contributions</dt><dd>How strongly a deviation of one signal moves what the model expects of

@@ -1,4 +1,4 @@
-"""The whole period at a glance: score, rank, error, and every signal's share in it."""
+"""The whole period at a glance: score, rank, error, and how far every signal was away."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alora_ts.diagnosis.shares import shares
 from alora_ts.metrics.events import runs
 from alora_ts.report.chart import Band, Line, chart
+from alora_ts.report.counterfactual import Counterfactual
 from alora_ts.report.moments import Clock, number
 from alora_ts.report.png import shade_png
 from alora_ts.report.sampling import sample_rows
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from alora_ts.diagnosis.diagnosis import Diagnosis
 
 __all__ = [
-    "blame_cells",
     "fingerprint",
     "gap_bands",
     "incident_bands",
     "label_bands",
+    "largest_within",
     "timeline",
     "traces",
 ]
@@ -35,6 +35,8 @@ _POINTS = 4000
 _COLUMNS = 900
 _SIGNALS = 40
 _HOT = (200, 40, 48)
+_AWAY = 3.0  # deviations at which a signal is surely away, as for its onset
+_LEAST_FULL = 3.0  # times that: the smallest deviation in full colour
 
 
 def incident_bands(
@@ -139,61 +141,54 @@ def _thin(name: str, style: str, clock: Clock, values: NDArray[np.float64]) -> L
     return Line(name, style, clock.moments[rows], values[rows])
 
 
-def blame_cells(
-    diagnosis: Diagnosis, borders: NDArray[np.int64], *, block: int = 64
+def largest_within(
+    deviation: NDArray[np.floating], borders: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Largest blame of each signal within stretches of rows: share of the row times its score.
+    """The largest deviation of each signal within stretches of rows.
 
     Parameters
     ----------
-    diagnosis : Diagnosis
-        Of N rows and d signals.
+    deviation : ndarray of shape (N, d)
     borders : ndarray of int, shape (stretches + 1,)
         Rising, from 0 to N.
-    block : int
-        Stretches worked on at a time, which bounds the memory.
 
     Returns
     -------
     ndarray of shape (d, stretches)
+
+    Examples
+    --------
+    >>> largest_within(np.array([[1.0, 9.0], [2.0, 3.0], [4.0, 5.0]]), np.array([0, 2, 3]))
+    array([[2., 4.],
+           [9., 5.]])
     """
-    parts = []
-    for first in range(0, len(borders) - 1, block):
-        cuts = borders[first : first + block + 1]
-        rows = slice(int(cuts[0]), int(cuts[-1]))
-        score = np.where(diagnosis.warm_up[rows], 0.0, diagnosis.score[rows])
-        blame = shares(diagnosis.localization[rows]) * score[:, None]
-        parts.append(np.maximum.reduceat(blame, cuts[:-1] - cuts[0]))
-    cells: NDArray[np.float64] = np.concatenate(parts).T
-    return cells
+    return np.maximum.reduceat(deviation, borders[:-1]).T.astype(np.float64)
 
 
-def fingerprint(diagnosis: Diagnosis, stories: Sequence[Story]) -> str:
-    """Draw which signals were blamed when: one row of pixels per signal.
+def fingerprint(diagnosis: Diagnosis, stories: Sequence[Story], judged: Counterfactual) -> str:
+    """Draw which signals deviated when: one row of pixels per signal.
 
-    The strongest signals are shown, each pixel the largest blame of its stretch, all on one
-    scale that reaches from what quiet rows show to the 99.5th percentile within incidents.
+    The signals blamed most are shown, each pixel the largest deviation of its stretch from what the
+    signals that behaved imply, on one logarithmic scale that reaches from three deviations to the
+    99.5th percentile within incidents.
     """
     rows = len(diagnosis.score)
     borders = np.unique(np.linspace(0, rows, min(rows, _COLUMNS) + 1).astype(np.int64))
-    cells = blame_cells(diagnosis, borders)
+    order = judged.order[:_SIGNALS]
+    cells = np.maximum(largest_within(judged.deviation[:, order], borders) / _AWAY, 1.0)
     inside = np.zeros(rows, dtype=np.bool_)
     for story in stories:
         inside[story.incident.start : story.incident.end] = True
     hot = np.maximum.reduceat(inside, borders[:-1])
-    judged = cells[:, hot] if hot.any() else cells
-    order = np.argsort(-judged.max(axis=1), kind="stable")[:_SIGNALS]
-    full = float(np.quantile(judged, 0.995))
-    floor = float(np.quantile(cells[:, ~hot], 0.98)) if not hot.all() else 0.0
-    above = np.maximum(cells[order] - floor, 0) / max(full - floor, 1e-12)
-    # The root lifts the weak traces, which show how an incident spreads.
-    picture = shade_png(np.minimum(above, 1) ** 0.6, hue=_HOT)
+    full = float(np.quantile(cells[:, hot] if hot.any() else cells, 0.995))
+    above = np.log(cells) / np.log(max(full, _LEAST_FULL))
+    picture = shade_png(np.minimum(above, 1), hue=_HOT)
     names = "".join(
         f'<span title="{escape(diagnosis.variables[i])}">{escape(diagnosis.variables[i])}</span>'
         for i in order
     )
     strongest = ", ".join(diagnosis.variables[i] for i in order[:5])
-    said = f"Localization by signal over time, strongest first: {strongest}"
+    said = f"Deviation by signal over time, most blamed first: {strongest}"
     return (
         f'<div class="fingerprint"><div class="rows"><div class="names">{names}</div>'
         f'<div class="picture"><img alt="{escape(said)}" src="{picture}"></div></div></div>'

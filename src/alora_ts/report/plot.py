@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from alora_ts.errors import AloraError, DataError
 from alora_ts.metrics.events import runs
+from alora_ts.report.counterfactual import counterfactual
 from alora_ts.report.moments import number
 from alora_ts.report.sampling import sample_rows
 from alora_ts.report.story import tell
@@ -78,9 +79,11 @@ def plot_diagnosis(diagnosis: Diagnosis, *, incident: int | None = None) -> Figu
     if diagnosis.timestamps is not None:
         moments = diagnosis.timestamps
     _draw_score(top, diagnosis, rows, moments)
-    expected: NDArray[np.floating] = diagnosis.expected[first:after]
+    expected: NDArray[np.floating]
     if incident is not None:
         expected = diagnosis.implied(diagnosis.incidents[incident], first, after)
+    else:
+        expected = counterfactual(diagnosis).expected
     for axes, name in zip(others, names, strict=True):
         _draw_signal(axes, diagnosis, rows, moments, name, expected=expected)
     for axes in grid[:, 0]:

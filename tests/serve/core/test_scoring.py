@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
+from alora_ts.report.counterfactual import counterfactual
 from alora_ts.serve.incidents.spread import incident_graph
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
@@ -203,6 +204,25 @@ def test_the_dashboard_shows_what_culprits_would_have_been(here: Plant, model: A
     assert_allclose(
         lines[name]["v"], implied[rows, batch.variables.index(name)], rtol=1e-4, atol=1e-4
     )
+
+
+def test_no_signal_of_a_source_is_shown_against_a_bent_expectation(
+    here: Plant, model: ALoRa
+) -> None:
+    table = faulty()[:150]
+    here.send(plant.rows(table))
+    here.settle()
+    batch = model.diagnose(plant.frame(table), progress=False)
+    twin = counterfactual(batch)
+    assert batch.timestamps is not None
+    millis = batch.timestamps.astype("datetime64[ms]").astype(int).tolist()
+    query = {"signals": list(batch.variables), "points": 5000}
+    shown = here.client.get("/api/v1/sources/plant/series", params=query).json()["signals"]
+    for column, name in enumerate(batch.variables):
+        rows = [millis.index(time) for time in shown[name]["expected_t"]]
+        assert_allclose(
+            shown[name]["expected_v"], twin.expected[rows, column], rtol=1e-4, atol=1e-4
+        )
 
 
 def test_a_model_without_rules_still_explains(

@@ -223,7 +223,9 @@ def test_the_preview_says_what_then_happens(here: Plant) -> None:
     live.fault(700, 30, column=3)
     live.send(800)
     again, *others = [one["silenced"] for one in live.incidents()[4:]]
-    assert again and others and not any(others)
+    assert again
+    assert others
+    assert not any(others)
     newest = here.client.get(f"{API}/audit").json()[0]
     assert newest["action"] == "incident judged"
     assert newest["detail"]["verdict"] == "normal"

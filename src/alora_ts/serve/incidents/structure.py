@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from alora_ts.data.structure import group_names, read_edges
+from alora_ts.data.structure import group_names, keep_known, read_edges, tell_unknown
 from alora_ts.diagnosis.onset import Arrival
 from alora_ts.diagnosis.structure import Structure
 
@@ -53,15 +53,16 @@ def known_graph(
     dict
         ``nodes`` in order of time, at most ten, each with its ``share``, the ``time`` at which it
         was reached and its ``role``: "origin" where no earlier one acts on it, else "affected".
-        ``edges`` from earlier to later ones.
+        ``edges`` from earlier to later ones. ``note`` says which names are unknown, if any is.
 
     Raises
     ------
     DataError
-        When the file or the rule of groups cannot be used for these variables.
+        When the file or the rule of groups cannot be used for these variables at all.
     """
     names = variables if known.groups is None else group_names(variables, known.groups)
-    edges = read_edges(known.influences, {*variables, *names})
+    every = {*variables, *names}
+    edges, unknown = keep_known(read_edges(known.influences), every, where=str(known.influences))
     structure = Structure(known.groups, edges)
     spread = [Arrival(**one) for one in incident["spread"] or ()]
     ways = structure.ways(spread, variables)
@@ -91,4 +92,8 @@ def known_graph(
         }
         for name in shown
     ]
-    return {"nodes": nodes, "edges": [{"from": one, "to": other} for one, other in drawn]}
+    return {
+        "nodes": nodes,
+        "edges": [{"from": one, "to": other} for one, other in drawn],
+        "note": tell_unknown(unknown, every) if unknown else None,
+    }

@@ -221,7 +221,7 @@ def _known(
     try:
         return {**known_graph(shown, variables, structure), "problem": None}
     except DataError as error:
-        return {"nodes": [], "edges": [], "problem": str(error)}
+        return {"nodes": [], "edges": [], "note": None, "problem": str(error)}
 
 
 @router.post("/incidents/{incident}/work", response_model=IncidentAnswer, summary="Work on it")

@@ -23,6 +23,7 @@ from alora_ts.serve.http.endpoints.common import (
     read_cursor,
 )
 from alora_ts.serve.http.endpoints.incidents import IncidentAnswer
+from alora_ts.serve.incidents.implied import implied_series
 from alora_ts.serve.operate.overview import show_source, show_sources
 from alora_ts.serve.rows.chart_series import read_series
 from alora_ts.serve.store.rows import read_readings, rows_from
@@ -178,7 +179,11 @@ def get_series(
         list[str] | None, Query(description="Name of a signal; repeatable.", max_length=1000)
     ] = None,
 ) -> Response:
-    """Score, signals and expectations, down-sampled so that no extreme is lost."""
+    """Score, signals and expectations, down-sampled so that no extreme is lost.
+
+    Around incidents, for periods of up to some thousand rows, expected is what a signal would have
+    been, judging by those that behaved; else what the network expected.
+    """
     known = service.sources.get(source)
     begin = optional_moment(start, known.first or 0)
     stop = optional_moment(end, (known.newest or 0) + 1)
@@ -186,6 +191,19 @@ def get_series(
         raise DataError("`end` lies before `start`; exchange them")
     names = list(dict.fromkeys(signals or []))
     lines = read_series(service.store, known, start=begin, end=stop, points=points, signals=names)
+    if names:
+        with service.store.reading() as connection:
+            implied = implied_series(
+                connection,
+                known,
+                service.models.get,
+                start=begin,
+                end=stop,
+                signals=names,
+                points=points,
+            )
+        for name, line in implied.items():
+            lines["signals"][name] |= {"expected_t": line["t"], "expected_v": line["v"]}
     return answer({"start": from_micros(begin), "end": from_micros(stop), **lines})
 
 

@@ -94,10 +94,11 @@ function spread(graph) {
 }
 
 /** The spread along the influences that the settings name. */
-function ways({ nodes, edges, problem }) {
+function ways({ nodes, edges, note, problem }) {
   if (problem) return h("p", {}, `The named influences cannot be used. ${problem}`);
-  if (!edges.length) return empty("None of the influences you named lies between the signals it reached.");
-  return flow({ nodes, edges: edges.map((edge) => ({ ...edge, weight: 1 })) });
+  const told = note ? h("p", { class: "soft" }, note) : null;
+  if (!edges.length) return [empty("None of the influences you named lies between the signals it reached."), told];
+  return [flow({ nodes, edges: edges.map((edge) => ({ ...edge, weight: 1 })) }), told];
 }
 
 /** Who looks after it, what they wrote, and where it says what to do. */
