@@ -138,9 +138,15 @@ def _chance(system: str, *, group: bool) -> str:
 
 def ranking(records: Sequence[Record]) -> list[str]:
     """How moments and variables are ranked, beside simple scores, and where these are better."""
-    found = {arena.dataset: arena for arena in arenas(records)}
+    found = {
+        arena.dataset: arena
+        for arena in arenas(records)
+        if {one.label for one in arena.contenders} >= set(_RANKED)
+    }
     versions = dict.fromkeys(
-        run.measured["versions"]["alora-ts"] for run in records if "versions" in run.measured
+        run.measured["versions"]["alora-ts"]
+        for run in records
+        if run.label == "alora" and "versions" in run.measured
     )
     lines, worse = [], []
     for label in _RANKED:
@@ -163,11 +169,13 @@ def ranking(records: Sequence[Record]) -> list[str]:
                         f"{theirs:.3f})"
                     )
     heads = [f"{one.dataset} ({_entities(one)})" for one in found.values()]
+    larger = ", a larger network than today's" if "0.1.0" in versions else ""
     intro = (
-        f"How moments and variables are ranked ({' / '.join(_RANKING)}; affiliation F1), by "
-        f"version {', '.join(versions)}, whose default was a larger network. *ALoRa (paper)* is "
-        "the paper's network and score, trained more briefly. All methods, and what each took: "
-        "[docs/results.md](docs/results.md) (`alora-ts bench run cpu`)."
+        f"How moments and variables are ranked ({' / '.join(_RANKING)}; affiliation F1). The row "
+        f"ALoRa is the default of version {', '.join(versions)}{larger}, chosen with labels of "
+        "these entities. *ALoRa (paper)* is the paper's network and score, trained more briefly. "
+        "All methods, and what each took: [docs/results.md](docs/results.md) (`alora-ts bench run "
+        "cpu`)."
     )
     said = f"A score without skill is ahead of the default in {', '.join(worse)}." if worse else ""
     return [intro, _table(["", *heads], lines), *([said] if said else [])]

@@ -277,6 +277,19 @@ def test_what_is_missing_is_listed_and_left_out(tmp_path):
     assert "Left out: needs results of the study 'window'" in text
 
 
+def test_captions_of_figures_drawn_before_stay(tmp_path):
+    workshop = Workshop(root=tmp_path)
+    draw_figures(workshop, tmp_path, only=["parameters", "window-size"], formats=["png"])
+    before = (tmp_path / "captions.md").read_text()
+    assert before.index("## Learned weights") < before.index("## F1 against the window size")
+    draw_figures(workshop, tmp_path, only=["parameters"], formats=["png"])
+    assert (tmp_path / "captions.md").read_text() == before
+    draw_figures(workshop, tmp_path, only=["scores"], formats=["png"])
+    text = (tmp_path / "captions.md").read_text()
+    assert text.count("Left out: ") == before.count("Left out: ") + 1
+    assert text.count("## ") == before.count("## ") + 1
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

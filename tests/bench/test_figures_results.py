@@ -15,6 +15,7 @@ from alora_ts.bench.figures import (
     Workshop,
     draw_figure,
     embeddings,
+    held_back,
     scores,
     window_size,
 )
@@ -146,6 +147,34 @@ def test_window_sizes_are_averaged_over_the_same_runs(tmp_path):
     assert "10: 0.565, 20: 0.575, 150: 0.705" in found.caption
     save(window_size.draw(found), tmp_path / "one.svg")
     assert "threshold from test labels" in (tmp_path / "one.svg").read_text()
+
+
+def test_held_back_losses_are_those_of_the_records(tmp_path):
+    def trained(label, losses, *, best, stopped):
+        facts = {f"held_back_loss_{epoch}": loss for epoch, loss in enumerate(losses, start=1)}
+        more = {"epochs": best, "windows": 100.0 * len(losses), "stopped_early": float(stopped)}
+        return invented("alora", plan="published", label=label, facts={**facts, **more})
+
+    records = [
+        trained("alora-published", [0.5, 0.2, 0.1, 0.3], best=3, stopped=True),
+        trained("alora-short", [0.6, 0.4], best=2, stopped=False),
+        invented("alora", plan="cpu", label="elsewhere"),
+        invented("norm", plan="published"),
+    ]
+    workshop = Workshop(results=[written(records, tmp_path)], root=tmp_path)
+    first, second = held_back.measure(workshop).trainings
+    assert (first.label, first.loss.tolist(), first.best, first.stopped) == (
+        "alora-published",
+        [0.5, 0.2, 0.1, 0.3],
+        3,
+        True,
+    )
+    assert (second.windows, second.stopped) == (200, False)
+    drawn = draw_figure("held-back", workshop)
+    assert "4 epochs, 400 windows, best at 3 (0.1); early stopping ended it." in drawn.caption
+    assert "2 epochs, 200 windows, best at 2 (0.4); it ran to its last epoch." in drawn.caption
+    with pytest.raises(AloraError, match="bench run published"):
+        held_back.measure(Workshop(root=tmp_path))
 
 
 def test_windows_without_a_common_run_are_missing(tmp_path):

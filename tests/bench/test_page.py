@@ -10,6 +10,7 @@ import pytest
 from alora_ts.bench.comparison import compare
 from alora_ts.bench.critical_difference import draw_critical_difference
 from alora_ts.bench.figures.style import save
+from alora_ts.bench.origin import describe_origin
 from alora_ts.bench.page import write_page
 from alora_ts.bench.record import Record
 from alora_ts.bench.tables.contenders import arenas
@@ -137,11 +138,17 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
         "Left out: no results.\n"
     )
     write_page([cpu, ablation], out)
-    page = out.read_text()
-    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    assert headings == [
+    page, long = out.read_text(), (out.parent / "results-tables.md").read_text()
+    headings = [re.findall(r"^## (.+)$", text, re.MULTILINE) for text in (page, long)]
+    assert headings[0] == [
         "Where ALoRa wins, ties and loses",
         "Detection",
+        "Ablations",
+        "Beside the published numbers",
+        "How it was run",
+        "What failed",
+    ]
+    assert headings[1] == [
         "Range-aware metrics",
         "Localization",
         "Waiting time",
@@ -152,16 +159,17 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
         "Ablations",
         "Weights of the embedding",
         "Figures",
-        "Beside the published numbers",
-        "How it was run",
-        "What failed",
     ]
+    assert "**Read this first.** The defaults" in page  # of SMD, where they were chosen
+    assert "### “512” less each other case, pair by pair" in page
     for said in ("commit 0123456789", "2001-02-03", "an invented machine", "**Plan invented**"):
         assert said in page
+    assert "sets not run here: PSM, SWaT, MSL, HAI, MSDS. Where they are, `alora-ts" in page
+    assert "### ALoRa\n\nRun by version 0.0.0 on SMD.\n" in page
     assert "- pca on SMD machine-1-2, seed 0 (plan invented): killed after 45 min" in page
     assert "PCA (2/3 entities)" in page
-    assert "![Rank layers](images/results/rank-layers.png)\n\nRanks of all layers.\n" in page
-    shown = re.findall(r"\]\((images/[^)]+)\)", page)
+    assert "![Rank layers](images/results/rank-layers.png)\n\nRanks of all layers.\n" in long
+    shown = re.findall(r"\]\((images/[^)]+)\)", long)
     assert len(shown) == 6
     assert all((out.parent / name).is_file() for name in shown)
     assert {name for name in files(images) if name.startswith("ranks-")} == {
@@ -171,6 +179,23 @@ def test_the_page_has_everything_and_says_where_from(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in out.parent.rglob("*") if path.is_file()}
     write_page([cpu, ablation], out)  # the same results give the same bytes
     assert before == {path: path.read_bytes() for path in out.parent.rglob("*") if path.is_file()}
+
+
+def test_plans_of_sizes_and_of_the_published_training_stand_apart(tmp_path: Path) -> None:
+    records = [
+        *tournament(dataset="elsewhere"),
+        *tournament(["norm", "alora"], plan="published", dataset="elsewhere"),
+        *tournament(["memto", "alora"], plan="sizes", dataset="elsewhere"),
+    ]
+    out = tmp_path / "results.md"
+    write_page([written(records[at::3], tmp_path / str(at)) for at in range(3)], out)
+    page = out.read_text()
+    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert headings[1:4] == ["Detection", "The published training", "At the other's size"]
+    verdicts_part, _, rest = page.partition("## Detection")
+    assert "MEMTO" not in verdicts_part
+    assert "MEMTO" in rest
+    assert "Read this first" not in page  # data on which nothing was chosen
 
 
 def test_results_without_alora_or_rivals_still_make_a_page(tmp_path: Path) -> None:
@@ -199,3 +224,10 @@ def test_diagrams_of_few_and_many_methods(methods: int, tmp_path: Path) -> None:
     assert sum("method-" in name for name in names) == methods - 1
     save(figure, tmp_path / "ranks.svg")
     assert (tmp_path / "ranks.svg").stat().st_size > 1000
+
+
+def test_a_plan_that_is_not_whole_says_so() -> None:
+    cases = [invented("alora", plan="ablation-core", label="base", dataset="ASD", entity="omi-1")]
+    (said,) = describe_origin(cases)
+    assert "- **Not the whole plan**: 1 of 6 entities, 1 of 11 methods or cases." in said
+    assert "whole plan" not in describe_origin([invented("alora")])[0]

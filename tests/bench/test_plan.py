@@ -63,6 +63,21 @@ def test_the_core_ablation_has_eight_cases_three_seeds_and_the_main_tables_entit
     assert sum(bool(one.parameters) for one in cases) == 7
 
 
+def test_sizes_has_each_side_at_the_size_of_the_other():
+    small, full, alora = (
+        make_contestant(one.name, one.preset, one.parameters, dataset="ASD", seed=0)
+        for one in read_plan("sizes").methods
+        if one.row in {"memto", "memto-published", "alora-small"}
+    )
+    weights = [one.detector.parameter_count(19) for one in (small, full)]
+    assert weights[1] > 50 * weights[0]
+    found = full.detector
+    assert (found.width, found.stride, found.epochs) == (512, 100, 100)
+    series = alora.estimator.pairs
+    # Three layers of four square matrices.
+    assert 0.5 * weights[0] < 3 * 4 * series**2 < 2 * weights[0]
+
+
 def test_the_published_configuration_is_the_papers():
     [method] = [one for one in read_plan("published").methods if one.row == "alora-published"]
     made = make_contestant(
@@ -75,7 +90,7 @@ def test_the_published_configuration_is_the_papers():
     assert (made.pairs, made.architecture.layers, made.scoring) == (512, 3, "paper")
 
 
-@pytest.mark.parametrize("name", ["published", "ablation-core"])
+@pytest.mark.parametrize("name", ["published", "ablation-core", "sizes"])
 def test_every_row_of_alora_runs_at_the_smallest_size(name, tmp_path):
     """The plans themselves take hours."""
     tiny = {"window": 6, "epochs": 1, "epoch_windows": 64, "architecture__heads": 2}

@@ -20,6 +20,7 @@ from alora_ts.bench.runs import expand
 from alora_ts.bench.unit import DISK_FULL
 from alora_ts.datasets import add
 from alora_ts.errors import AloraError
+from alora_ts.version import __version__
 from tests.bench.own_data import SMALL, method, write_plan, write_tables
 from tests.cli.invoke import invoke
 
@@ -147,7 +148,12 @@ def test_the_command_resumes_and_repeats_nothing(tmp_path, root):
     assert path.stat().st_mtime_ns == before
     third = invoke(*command, "--dry-run")
     assert "2 finished before" in third.err
-    assert [one.code for one in (first, second, third)] == [0, 0, 0]
+    path.write_text(path.read_text().replace(f'"alora-ts": "{__version__}"', '"alora-ts": "0.0.0"'))
+    assert "2 finished before" in invoke(*command, "--dry-run").err  # by settings, not by version
+    fourth = invoke(*command, "--renew")
+    assert "1 runs done" in fourth.out
+    assert read_record(path).measured["versions"]["alora-ts"] == __version__
+    assert [one.code for one in (first, second, third, fourth)] == [0, 0, 0, 0]
 
 
 def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path, root, undisturbed):

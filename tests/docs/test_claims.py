@@ -46,7 +46,7 @@ def test_the_same_rule_decides_both_ways(
         }
         for at in range(entities)
     ]
-    assert _beats_error("X", runs).verdict == verdict
+    assert _beats_error("X", runs, "a network", "").verdict == verdict
 
 
 def test_numbers_are_those_of_the_records() -> None:

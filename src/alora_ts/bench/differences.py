@@ -19,9 +19,9 @@ one, for these reasons:
   seen and CPU seconds therefore stand beside each result. The plan `paper` has the published
   settings and needs a GPU.
 - **Chosen on these data.** ALoRa's defaults (score, calibration, sizes) were chosen on entities of
-  SMD, ASD and MSL that stand in these tables, with their labels. The compared methods' settings are
-  their authors', made smaller. Wins and ranks of the row "ALoRa" are those of a method that has
-  seen the answers of this exam; [quality](quality.md) has numbers on data kept apart.
+  SMD, ASD, MSL and JumpStarter that stand in these tables, with their labels. The compared methods'
+  settings are their authors', made smaller. Wins and ranks of the row "ALoRa" are those of a method
+  that has seen the answers of this exam; [quality](quality.md) has numbers on data kept apart.
 - **Two rows of ALoRa.** "ALoRa" is the estimator with its defaults; "ALoRa (paper)" follows the
   paper's equations. The published number stands beside both.
 - **Validation.** The authors' program validates ALoRa on the test set. Here nothing of the test set

@@ -27,6 +27,7 @@ def describe_origin(records: Iterable[Record]) -> list[str]:
         lines = [
             f"**Plan {plan}**{_about(plan)}",
             f"- Runs: {counts}; {hours:.1f} hours of runs in all.",
+            *_lacking(plan, runs),
             f"- Run on {_between(_days(runs))} on {_listed(runs, 'machine')}, "
             f"{_listed(runs, 'threads')} thread(s) a run.",
             f"- Versions: {_versions(runs)}; commit {_listed(runs, 'commit')}.",
@@ -41,7 +42,26 @@ def _about(plan: str) -> str:
     if plan not in shipped_plans():
         return ""
     about = read_plan(plan).about
-    return f": {about[0].lower()}{about[1:]}" if about else ""
+    if about[1:2].islower():  # not the name of something
+        about = f"{about[0].lower()}{about[1:]}"
+    return f": {about}" if about else ""
+
+
+def _lacking(plan: str, runs: list[Record]) -> list[str]:
+    """How much of a shipped plan there is, where that is not all of it."""
+    if plan not in shipped_plans():
+        return []
+    planned = read_plan(plan)
+    said = []
+    if all(one.entities != "all" for one in planned.datasets):
+        entities = sum(len(one.entities) for one in planned.datasets)
+        there = len({(run.dataset, run.entity) for run in runs})
+        if there < entities:
+            said.append(f"{there} of {entities} entities")
+    rows = {one.row for one in planned.methods}
+    if not rows <= {run.label for run in runs}:
+        said.append(f"{len(rows & {run.label for run in runs})} of {len(rows)} methods or cases")
+    return [f"- **Not the whole plan**: {', '.join(said)}."] if said else []
 
 
 def _days(runs: list[Record]) -> list[str]:

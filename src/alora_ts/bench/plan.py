@@ -136,7 +136,7 @@ def shipped_plans() -> dict[str, Path]:
     Examples
     --------
     >>> sorted(shipped_plans())
-    ['ablation', 'ablation-core', 'cpu', 'paper', 'published', 'smoke', 'tsb-ad']
+    ['ablation', 'ablation-core', 'cpu', 'paper', 'published', 'sizes', 'smoke', 'tsb-ad']
     """
     folder = Path(str(files("alora_ts.bench") / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}

@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from alora_ts.bench.estimate import Estimate
     from alora_ts.bench.plan import Plan
+    from alora_ts.bench.record import Record
     from alora_ts.bench.runs import Expansion, Run
 
 __all__ = ["add_dataset", "plans", "run"]
@@ -46,6 +47,9 @@ def run(
         typer.Option(help="Only methods (labels) or datasets of this name; repeatable."),
     ] = None,
     retry_failed: Annotated[bool, typer.Option(help="Run failed runs again.")] = False,
+    renew: Annotated[
+        bool, typer.Option(help="Run again what another version of alora-ts ran.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option(help="Say what would be done and how long.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -68,10 +72,10 @@ def run(
     from alora_ts.errors import AloraError
 
     if plan == ROOTCAUSE:
-        if workers or only or retry_failed or dry_run:
+        if workers or only or retry_failed or renew or dry_run:
             raise AloraError(
-                f"{ROOTCAUSE} is one run without --workers, --only, --retry-failed and --dry-run; "
-                f"`alora-ts bench {ROOTCAUSE} --help` has its options"
+                f"{ROOTCAUSE} is one run without --workers, --only, --retry-failed, --renew and "
+                f"--dry-run; `alora-ts bench {ROOTCAUSE} --help` has its options"
             )
         _root_causes(out / ROOTCAUSE, data)
         return
@@ -82,8 +86,7 @@ def run(
     runs = _only(expansion, only or [])
     folder = out / chosen.name
     records = {one.key: finished_record(one, folder) for one in runs}
-    again = {"failed"} if retry_failed else set()
-    todo = [one for one in runs if (found := records[one.key]) is None or found.status in again]
+    todo = [one for one in runs if _due(records[one.key], failed_too=retry_failed, older_too=renew)]
     estimate = Estimate(expansion.rows, todo)
     estimate.learn(record for record in records.values() if record is not None)
     at_once = workers or max(1, usable_cores() // chosen.threads)
@@ -99,6 +102,15 @@ def run(
         for record in failures:
             typer.echo(f"  {describe_record(record)}")
         typer.echo(f"now: alora-ts bench tables {folder}")
+
+
+def _due(found: Record | None, *, failed_too: bool, older_too: bool) -> bool:
+    """Whether a run has to be made, given the record that is there."""
+    from alora_ts.version import __version__
+
+    if found is None or (failed_too and found.status == "failed"):
+        return True
+    return older_too and found.measured.get("versions", {}).get("alora-ts") != __version__
 
 
 def _root_causes(folder: Path, data: Path | None) -> None:

@@ -54,8 +54,8 @@ def tables(
 ) -> None:
     """Show results as tables, with chance and the published numbers beside them.
 
-    Tables: detection, range, localization, waiting, significance, deviations, entities, datasets,
-    cost, ablations, embedding.
+    Tables: detection, range, tsb-ad, localization, waiting, significance, deviations, entities,
+    datasets, cost, paired, ablations, embedding.
 
     Example: `alora-ts bench tables results/cpu --table detection`
 

@@ -13,6 +13,7 @@ from alora_ts.bench.figures import (
     anomaly_types,
     contributions,
     embeddings,
+    held_back,
     parameters,
     rank_layers,
     rank_level,
@@ -71,6 +72,9 @@ FIGURES: dict[str, FigureKind[Any]] = {
     ),
     "window-size": FigureKind(
         "F1 against the window size", "results", window_size.measure, window_size.draw
+    ),
+    "held-back": FigureKind(
+        "Held-back loss of the published training", "results", held_back.measure, held_back.draw
     ),
     "contributions": FigureKind(
         "Who influences whom", "a fit", contributions.measure, contributions.draw
@@ -164,6 +168,8 @@ def draw_figures(
 ) -> list[Drawn | LeftOut]:
     """Draw figures into a folder, with their captions in ``captions.md``.
 
+    Captions there of figures that are not drawn this time stay.
+
     Parameters
     ----------
     workshop : Workshop
@@ -203,23 +209,34 @@ def draw_figures(
                 save(one.figure, folder / f"{name}.{kind}")
         done.append(one)
         tell(one)
-    with write_atomically(folder / "captions.md") as part:
-        part.write_text(_captions(done, formats))
+    said = folder / "captions.md"
+    sections = {**_kept(said), **_sections(done, formats)}
+    titles = [kind.title for kind in FIGURES.values() if kind.title in sections]
+    with write_atomically(said) as part:
+        part.write_text("# Figures\n\n" + "".join(sections[title] for title in titles))
     return done
 
 
-def _captions(done: Iterable[Drawn | LeftOut], formats: Sequence[str]) -> str:
+def _sections(done: Iterable[Drawn | LeftOut], formats: Sequence[str]) -> dict[str, str]:
+    """What to say of each figure, below a heading, by its title."""
     shown = next((kind for kind in ("png", "svg") if kind in formats), None)
-    lines = ["# Figures", ""]
+    sections = {}
     for one in done:
         if isinstance(one, Drawn):
-            lines += [f"## {one.title}", ""]
-            if shown is not None:
-                lines += [f"![{one.title}]({one.name}.{shown})", ""]
-            lines += [one.caption, ""]
+            title, said = one.title, one.caption
+            image = [] if shown is None else [f"![{title}]({one.name}.{shown})", ""]
         else:
-            lines += [f"## {FIGURES[one.name].title}", "", f"Left out: {one.why}.", ""]
-    return "\n".join(lines)
+            title, said, image = FIGURES[one.name].title, f"Left out: {one.why}.", []
+        sections[title] = "\n".join([f"## {title}", "", *image, said, "", ""])
+    return sections
+
+
+def _kept(path: Path) -> dict[str, str]:
+    """The sections of captions written before, by title."""
+    if not path.is_file():
+        return {}
+    _, *parts = path.read_text().split("## ")
+    return {part.partition("\n")[0]: f"## {part.rstrip()}\n\n" for part in parts}
 
 
 def _check(names: Iterable[str]) -> None:

@@ -122,8 +122,8 @@ def measure(workshop: Workshop) -> EventScores:
     if not enough or (wanted is not None and wanted not in enough):
         raise MissingMaterialError(
             "needs scores of at least two methods on one entity; make them with "
-            "`alora-ts bench run cpu` and name their folder (of scores only those of SMD "
-            "machine-1-2 are kept in version control)"
+            "`alora-ts bench run cpu` and name their folder (of scores only those of ASD omi-2 are "
+            "kept in version control)"
         )
     # Of places with as many methods the first by name.
     place = wanted or min(enough, key=lambda name: (-len(enough[name]), name))

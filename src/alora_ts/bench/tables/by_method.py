@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from alora_ts.bench.published import published, remarks
 from alora_ts.bench.tables.contenders import Arena, Contender
-from alora_ts.bench.tables.notes import gaps, missing_yardsticks, scope
+from alora_ts.bench.tables.notes import gaps, missing_yardsticks, older, scope
 from alora_ts.bench.tables.summary import Read, summarize
 from alora_ts.bench.tables.table import DASH, Better, Cell, ResultTable, Row, mark_best
 
@@ -108,6 +108,7 @@ def method_table(
         scope(arena, rows, spread=any(metric.spread for metric in metrics)),
         *(missing_yardsticks(rows) if needs_yardsticks else ()),
         *gaps(arena),
+        *older(rows),
         *notes,
         *(remarks(published_as, arena.dataset) if published_as and shows_published else ()),
         *misprints,

@@ -13,6 +13,7 @@ from alora_ts.bench.tables.deviations import deviations
 from alora_ts.bench.tables.embedding import embedding
 from alora_ts.bench.tables.entities import entities
 from alora_ts.bench.tables.localization import localization
+from alora_ts.bench.tables.paired import paired
 from alora_ts.bench.tables.range_aware import range_aware
 from alora_ts.bench.tables.significance import significance
 from alora_ts.bench.tables.table import ResultTable
@@ -33,6 +34,7 @@ TABLES: dict[str, Callable[[list[Record]], list[ResultTable]]] = {
     "entities": entities,
     "datasets": datasets,
     "cost": cost,
+    "paired": paired,
     "ablations": ablations,
     "embedding": lambda _: embedding(),
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alora_ts.bench.tables.contenders import HONEST, Arena, Contender, shown
+from alora_ts.version import __version__
 
-__all__ = ["gaps", "missing_yardsticks", "scope"]
+__all__ = ["gaps", "missing_yardsticks", "older", "scope"]
 
 _FEW = 12
 """As many entities are named; more are counted."""
@@ -64,3 +65,20 @@ def gaps(arena: Arena) -> list[str]:
                 f"entities are missing it is not compared with the rest."
             )
     return said
+
+
+def older(rows: Sequence[Contender]) -> list[str]:
+    """Which rows are of runs by another version than this one."""
+    by_version: dict[str, list[str]] = {}
+    for one in rows:
+        for run in one.records:
+            version = run.measured.get("versions", {}).get("alora-ts")
+            names = by_version.setdefault(version, []) if version else []
+            if one.name not in names:
+                names.append(one.name)
+    return [
+        f"Run by version {version}, not by {__version__}: "
+        f"{'all rows' if len(names) == len(rows) else ', '.join(names)}."
+        for version, names in by_version.items()
+        if version != __version__
+    ]
