@@ -138,6 +138,15 @@ def test_a_long_incident_that_ends_by_itself_is_no_change() -> None:
     assert follower.last_spread is None
 
 
+def test_a_system_that_goes_back_with_the_last_row_of_a_cluster_is_followed() -> None:
+    follower = Following(NORMAL, memory=50, level=10.0, each=None, gap=0)
+    for spread in (1.0, None):
+        follower.step(50.0)
+        follower.recall(spread)
+    assert 1.0 / (10.0 * follower.step(1.0)) < 1
+    assert follower.last_spread is None
+
+
 def test_a_change_is_recalled_without_the_rows_before_it() -> None:
     whole = Following(NORMAL, memory=500, level=10.0, each=100.0, gap=5)
     raw = moved(40.0, 15.0)

@@ -191,6 +191,8 @@ class Following:
         if not self._memory or self._rows - self._last != self._gap + 1:
             return
         since = list(self._recent)[self._first - self._rows :]
+        if not since:  # the system went back with the cluster's last row
+            return
         ending = [self._seen(*one) for one in since[-max(self._gap, 1) :]]
         lasted = self._last + 1 - self._first
         ended = sum(ending) / len(ending) - self._shift_then
