@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from alora_ts.data.scaling import within
-from alora_ts.scoring.observations import observations
+from alora_ts.scoring.observations import STILL, observations
 
 __all__ = ["Usual", "learn_usual"]
 
@@ -36,7 +36,6 @@ Array = NDArray[np.float64]
 
 _CONFIDENCE = 0.997
 _RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-_STILL = 1e-6  # scaled units: the rounding of a constant
 _MOST_ROWS = 20_000
 _MOST_VARIABLES = 1000  # beyond it no relations are learned: the matrix would outgrow the network
 _LEAST_SIZE = 0.05  # scaled units: a smaller deviation from what others imply is no evidence
@@ -230,7 +229,7 @@ def learn_usual(
     plain = Usual.unknown(d)
     centre, spread = rows.mean(0), rows.std(0)
     low, high = (values.min(0), values.max(0)) if extent is None else extent
-    still = spread < _STILL
+    still = spread < STILL
     learned = {
         "centre": centre,
         "spread": np.where(still, 0.0, spread),

@@ -18,7 +18,7 @@ from alora_ts.scoring.drift import Level, summarise
 from alora_ts.scoring.following import STORM_BUDGETS, Following
 from alora_ts.scoring.level import AlarmOptions, choose_level
 from alora_ts.scoring.novelty import weigh
-from alora_ts.scoring.observations import observations
+from alora_ts.scoring.observations import STILL, observations
 from alora_ts.scoring.rules import ScoreRule, Scoring
 from alora_ts.scoring.spectrum import RankRule, choose_rank_level, singular_values
 from alora_ts.scoring.threshold import Threshold
@@ -31,7 +31,6 @@ _SPREAD_ROWS = 6000
 _LONGEST_MEMORY = 100_000
 
 _LEAST_SQUARE = 1e-8
-_STILL = 1e-6  # scaled units: the rounding of a constant
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -231,7 +230,7 @@ def calibrate(
     if segments is not None:
         apart |= np.diff(segments[ends], prepend=segments[ends[0]]) != 0
     blocks = np.cumsum(apart, dtype=np.int64)
-    moved = np.ptp(values, axis=0) > _STILL
+    moved = np.ptp(values, axis=0) > STILL
 
     def observed(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
         found = observations(deviation[new], blocks) * (len(new) / new.sum())

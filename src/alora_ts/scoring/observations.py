@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 from alora_ts.data.windows import segment_starts
 
-__all__ = ["observations"]
+__all__ = ["STILL", "observations"]
+
+STILL = 1e-6
+"""In scaled units, the rounding of a constant: what moves less does not move."""
 
 _ROUNDING = 1e-9
 
