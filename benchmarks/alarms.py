@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,19 @@ from alora_ts.datasets import Dataset, load
 from alora_ts.metrics import auc_pr, incident_curve, judge_incidents, vus
 
 RESULTS = Path(__file__).parent.parent / "results" / "alarms.jsonl"
-FAMILIES: dict[str, tuple[str, tuple[str | None, ...]]] = {
+Families = Mapping[str, tuple[str, tuple[str | None, ...]]]
+"""By name: a dataset and its entities."""
+Variants = Mapping[str, Mapping[str, Any]]
+"""Settings of ALoRa by name."""
+
+FAMILIES: Families = {
     "SMD": ("SMD", tuple(f"machine-1-{number}" for number in range(2, 9))),
     "ASD": ("ASD", tuple(f"omi-{number}" for number in range(1, 7))),
     "D2": ("JumpStarter-D2", tuple(f"service{number}" for number in range(10))),
     "D3": ("JumpStarter-D3", tuple(f"service{number}" for number in range(10))),
     "MSL": ("MSL", (None,)),
 }
-VARIANTS: dict[str, dict[str, Any]] = {
+VARIANTS: Variants = {
     "default": {},
     "refined": {"scoring": "refined"},
     "large": {"pairs": 512, "architecture": Architecture(layers=3)},
@@ -51,12 +56,12 @@ _VUS_WINDOW = 100
 
 
 def scores(
-    method: str, data: Dataset, seed: int
+    method: str, data: Dataset, seed: int, variants: Variants
 ) -> tuple[NDArray[np.float64], Any, tuple[float, float]]:
     """Calibrated scores of the test rows, incidents (None: rows above 1), CPU s to fit, score."""
     began = time.process_time()
-    if method in VARIANTS:
-        model = ALoRa(seed=seed, **VARIANTS[method])
+    if method in variants:
+        model = ALoRa(seed=seed, **variants[method])
         model.fit(data.train, segments=data.train_segments, progress=False)
         fitted = time.process_time()
         found = model.diagnose(data.test, segments=data.test_segments, progress=False)
@@ -70,9 +75,9 @@ def scores(
     return score, None, (fitted - began, time.process_time() - fitted)
 
 
-def judge(method: str, data: Dataset, seed: int) -> dict[str, Any]:
+def judge(method: str, data: Dataset, seed: int, variants: Variants = VARIANTS) -> dict[str, Any]:
     """Every number of one run."""
-    score, incidents, (fitting, scoring) = scores(method, data, seed)
+    score, incidents, (fitting, scoring) = scores(method, data, seed, variants)
     alarm = score > 1
     changed = []
     if incidents is not None:
@@ -104,18 +109,23 @@ def judge(method: str, data: Dataset, seed: int) -> dict[str, Any]:
     }
 
 
-def run(results: Path, methods: list[str], families: list[str], seeds: int) -> None:
+def run(
+    results: Path,
+    methods: list[str],
+    families: Families,
+    seeds: int,
+    variants: Variants = VARIANTS,
+) -> None:
     """Do what is not done yet."""
-    done = {_key(one) for one in _read(results)}
+    done = {_key(one) for one in read_records(results)}
     for seed in range(seeds):
         for method in methods:
-            for family in families:
-                name, entities = FAMILIES[family]
+            for family, (name, entities) in families.items():
                 for entity in entities:
                     key = (family, entity, seed, method)
-                    if key in done or (method not in VARIANTS and seed > 0):
+                    if key in done or (method not in variants and seed > 0):
                         continue
-                    found = judge(method, load(name, entity=entity), seed)
+                    found = judge(method, load(name, entity=entity), seed, variants)
                     said = dict(zip(("family", "entity", "seed", "method"), key, strict=True))
                     with results.open("a") as out:
                         out.write(json.dumps({**said, **found}) + "\n")
@@ -124,7 +134,7 @@ def run(results: Path, methods: list[str], families: list[str], seeds: int) -> N
 
 def table(results: Path) -> None:
     """Print means over entities (and seeds), a table for each family, in Markdown."""
-    records = list(_read(results))
+    records = list(read_records(results))
     for family in FAMILIES:
         own = [one for one in records if one["family"] == family]
         if not own:
@@ -159,7 +169,8 @@ def table(results: Path) -> None:
             print(f"\nEvents that overlap an incident called changed: {called} of {events}.")
 
 
-def _read(results: Path) -> Iterator[dict[str, Any]]:
+def read_records(results: Path) -> Iterator[dict[str, Any]]:
+    """Every run of a file, in the order of their writing."""
     if results.exists():
         yield from map(json.loads, results.read_text().splitlines())
 
@@ -178,7 +189,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     given = parser.parse_args()
     if given.what == "run":
-        run(given.results, given.methods, given.families, given.seeds)
+        chosen = {family: FAMILIES[family] for family in given.families}
+        run(given.results, given.methods, chosen, given.seeds)
     else:
         table(given.results)
 

@@ -35,7 +35,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 def table(results: Path) -> None:
     """Print a line for each size: means over entities, means of families where there is one."""
-    records = list(alarms._read(results))
+    records = list(alarms.read_records(results))
     print(
         "| size | F1, label-free: SMD / ASD / D2 / D3 | mean | best level, mean | VUS-PR, mean "
         "| AUC-PR, mean | fit | score |"
@@ -78,9 +78,7 @@ def main() -> None:
     if given.what == "table":
         table(given.results)
         return
-    alarms.FAMILIES = FAMILIES
-    alarms.VARIANTS = SIZES
-    alarms.run(given.results, list(SIZES), list(FAMILIES), 1)
+    alarms.run(given.results, list(SIZES), FAMILIES, 1, SIZES)
 
 
 if __name__ == "__main__":
