@@ -149,7 +149,7 @@ class ALoRa(Parameters):
         contamination: float = 0.0,
         scoring: Scoring = "joint",
         false_alarms: str = DEFAULT_BUDGET,
-        drift_memory: int = 5000,
+        drift_memory: int = 10_000,
         localization: str = "affected",
         localization_top: int = 2,
         localization_memory: int = 10,

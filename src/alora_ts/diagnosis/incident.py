@@ -102,7 +102,7 @@ class Incident:
         How often normal operation shows a peak as high; None where the model cannot tell.
     changed : bool
         Whether the system has changed since: what is usual moved during the incident by more than
-        half the alarm level, because more than half of the rows remembered (2,500 of 5,000 by
+        half the alarm level, because more than half of the rows remembered (5,000 of 10,000 by
         default) lie there by now. Later rows are judged by the new level; fit again.
     witnesses : tuple of Witness
         What gave the evidence at the peak, the strongest first; none where the score hears only

@@ -1,7 +1,7 @@
 """Tells a change of the system from a long incident, and what scores are like since.
 
-An incident was a change when it makes up two fifths of the rows remembered (and lasted 500 rows,
-where 5,000 are) and ended only because it counts as usual by now: the rows that ended it would
+An incident was a change when it makes up two fifths of the rows remembered (and lasted 1,000 rows,
+where 10,000 are) and ended only because it counts as usual by now: the rows that ended it would
 alarm by what was usual when it began. Scores
 of the new state do not only lie higher, they also spread wider, so both are measured by the rows
 since the change began: their level as they come, their spread once, so that no later incident

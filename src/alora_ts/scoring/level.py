@@ -25,7 +25,7 @@ class AlarmOptions:
     threshold: ThresholdRule | None = None
     alarm_share: float | None = None
     alarms_per_day: float | None = None
-    drift_memory: int = 5000
+    drift_memory: int = 10_000
 
     @property
     def outdated(self) -> tuple[str, ...]:
