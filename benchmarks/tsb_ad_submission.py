@@ -48,8 +48,16 @@ class ALoRaDetector:
         return self
 
     def decision_function(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A score for every row of (n, d); higher is more anomalous."""
-        return self.model_.score(X, progress=False)
+        """A score for every row of (n, d); higher is more anomalous.
+
+        ALoRa scores the window that ends at a row. As with TSB-AD's own window methods, a row gets
+        the mean of all windows that hold it.
+        """
+        score = self.model_.score(X, progress=False)
+        sums = np.cumsum(np.r_[0.0, score])
+        first = np.arange(len(score))
+        last = np.minimum(first + self.model_.window, len(score))
+        return (sums[last] - sums[first]) / (last - first)
 
 
 def run_ALoRa(  # noqa: N802  TSB-AD calls run_<method>

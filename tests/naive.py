@@ -185,6 +185,17 @@ def rank(matrix: Array, level: float) -> int:
     return int(sum(s > level for s in sigma))
 
 
+def covering_mean(score: Array, window: int, segments: NDArray[np.integer] | None) -> Array:
+    """The mean over the windows that hold a row; each window has its last row's score."""
+    held: list[list[float]] = [[] for _ in score]
+    for last in range(len(score)):
+        for row in range(max(last - window + 1, 0), last + 1):
+            between = None if segments is None else segments[row : last + 1]
+            if between is None or len(set(between.tolist())) == 1:
+                held[row].append(float(score[last]))
+    return np.array([np.mean(own) for own in held])
+
+
 def causal_mean(series: Array, width: int, segments: NDArray[np.integer] | None) -> Array:
     """Mean of a row and the rows before it in its segment, row by row."""
     means = []

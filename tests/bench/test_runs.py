@@ -53,6 +53,7 @@ def test_the_digest_follows_what_decides_the_result(tmp_path, root):
     assert digest(method("knn", parameters="{ neighbours = 2 }")) != same
     assert digest(method("knn"), "seeds = [1]") != same
     assert digest(method("knn"), "range_window = 5") != same
+    assert digest(method("knn", covering="1")) == same != digest(method("knn", covering="5"))
     # Results made before a choice moved into a group stay valid.
     now, before = (
         f"{{ {name} = 0.5 }}" for name in ("training__low_rank_weight", "low_rank_weight")

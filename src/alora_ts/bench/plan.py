@@ -67,6 +67,9 @@ class PlannedMethod(_Strict):
     needs_pairs : int, optional
         Leave out data with no more pairs of variables than this: keeping the best so many would
         keep them all.
+    covering : int
+        A row's score is the mean over all windows of so many rows that hold it, each of which has
+        the score of its last row; see :func:`~alora_ts.bench.covering.covering_mean`. 1: its own.
     """
 
     name: str
@@ -78,6 +81,7 @@ class PlannedMethod(_Strict):
     datasets: list[str] | None = None
     studies: dict[str, str] = {}
     needs_pairs: int | None = None
+    covering: int = Field(1, ge=1)
 
     @property
     def row(self) -> str:

@@ -29,11 +29,14 @@ class Run(Case):
         See :class:`~alora_ts.bench.plan.PlannedMethod`.
     range_window : int or "period"
         See :class:`~alora_ts.bench.plan.Plan`.
+    covering : int
+        See :class:`~alora_ts.bench.plan.PlannedMethod`.
     threads : int
         Threads it may use.
     """
 
     needs_pairs: int | None = None
+    covering: int = 1
     range_window: int | Literal["period"] = 100
     threads: int = 1
 
@@ -48,6 +51,8 @@ class Run(Case):
         deciding = asdict(self)
         for name in ("plan", "label", "studies", "threads"):
             del deciding[name]
+        if self.covering == 1:  # as it was before there was a choice
+            del deciding["covering"]
         # Where a choice lives does not decide: results made before it was in a group stay valid.
         deciding["parameters"] = {
             name.rpartition("__")[2]: value for name, value in self.parameters.items()
@@ -145,6 +150,7 @@ def _runs_of(plan: Plan, method: PlannedMethod, dataset: str, entity: str | None
             seed=seed,
             studies=method.studies,
             needs_pairs=method.needs_pairs,
+            covering=method.covering,
             range_window=plan.range_window,
             threads=plan.threads,
         )

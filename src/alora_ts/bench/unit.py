@@ -131,6 +131,7 @@ def _compete(
     report: Report,
 ) -> Record:
     """Each part is timed alone, and the same part for every method."""
+    from alora_ts.bench.covering import covering_mean
     from alora_ts.bench.judge import judge_detection
 
     with timed("fit"):
@@ -139,6 +140,8 @@ def _compete(
     if method.detects:
         with timed("score"):
             score = method.score(data, report)
+    if score is not None:
+        score = covering_mean(score, run.covering, data.test_segments)
     located, others = None, {}
     if truth.any():
         with timed("locate"):
