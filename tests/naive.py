@@ -309,8 +309,9 @@ def followed(
     clusters: list[list[tuple[int, float]]] = []
     storm, changed, spread, low, first_shift = 1.0, False, 1.0, 0, 0.0
     for raw, early in zip(scores.tolist(), warm_up.tolist(), strict=True):
-        if not early and memory and clusters and len(rows) - clusters[-1][-1][0] == gap + 1:
-            first, last = clusters[-1][0][0], clusters[-1][-1][0]
+        first, last = (clusters[-1][0][0], clusters[-1][-1][0]) if clusters else (0, 0)
+        pause = max(gap, (last + 1 - first) // 50)
+        if not early and memory and clusters and len(rows) - last == gap + 1:
             since = seen[first - len(rows) :][-memory:]
             ending = np.mean(since[-max(gap, 1) :]) - first_shift
             enough = max(0.1 * memory, 0.4 * len(seen[-memory:]))
@@ -327,7 +328,7 @@ def followed(
             at = len(rows)
             rows.append(own)
             if own / level > 1:
-                if not clusters or at - clusters[-1][-1][0] > gap + 1:
+                if not clusters or at - last > pause + 1:
                     first_shift = shift
                     recent_peaks = [
                         max(score for _, score in cluster)

@@ -29,9 +29,12 @@ def alarms(
 
 
 def stretches(
-    alarm: list[bool], warm_up: list[bool], segments: list[int], *, merge: int
+    alarm: list[bool], warm_up: list[bool], segments: list[int], *, merge: int, part: int
 ) -> list[tuple[int, int]]:
-    """Half-open ranges: look back from each alarming row at the rows since the one before."""
+    """Half-open ranges: look back from each alarming row at the rows since the one before.
+
+    Quiet rows up to a ``part`` of those that the stretch has lasted do not end it.
+    """
     found: list[list[int]] = []
     for row, one in enumerate(alarm):
         if not one:
@@ -39,7 +42,7 @@ def stretches(
         between = range(found[-1][1] + 1, row) if found else range(0)
         together = (
             bool(found)
-            and len(between) <= merge
+            and len(between) <= max(merge, (found[-1][1] + 1 - found[-1][0]) // part)
             and not any(warm_up[other] for other in between)
             and len({segments[other] for other in range(found[-1][1], row + 1)}) == 1
         )

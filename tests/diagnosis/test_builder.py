@@ -17,6 +17,7 @@ from alora_ts.diagnosis.alarms import Alarms, Levels
 from alora_ts.diagnosis.builder import Block, Details, IncidentBuilder
 from alora_ts.diagnosis.fields import describe, incidents_frame
 from alora_ts.diagnosis.incident import Incident
+from alora_ts.scoring import pauses
 from tests.diagnosis import naive_builder as naive
 from tests.diagnosis.judges import plain_details, plain_judge, random_judge
 
@@ -86,6 +87,7 @@ def build(
     d=st.integers(1, 4),
     seed=st.integers(0, 99),
     settled=st.sampled_from([1, 3, 500]),
+    part=st.sampled_from([2, 5, 50]),
     data=st.data(),
 )
 def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
@@ -97,6 +99,7 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     d: int,
     seed: int,
     settled: int,
+    part: int,
     data: st.DataObject,
 ) -> None:
     n = len(rows)
@@ -107,7 +110,7 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
         return IncidentBuilder(names, merge=merge, minimum=minimum, levels=levels)
 
     cuts = data.draw(st.lists(st.integers(0, n), max_size=5))
-    with mock.patch.object(flares, "_SETTLED", settled):
+    with mock.patch.object(flares, "_SETTLED", settled), mock.patch.object(pauses, "_PART", part):
         alarm, whole = build(table, [], fresh())
         others = [build(table, some, fresh()) for some in (cuts, list(range(n)))]
     for again, parts in others:
@@ -118,10 +121,11 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     lists = [table[name].tolist() for name in ("score", "warm_up", "segments")]
     assert alarm == naive.alarms(*lists, opening=levels.opening, closing=levels.closing)
     found: dict[tuple[int, int], str | None] = {}
-    for start, end in naive.stretches(alarm, *lists[1:], merge=merge):
+    for start, end in naive.stretches(alarm, *lists[1:], merge=merge, part=part):
         parted = naive.parts(start, end, alarm, lists[0], merge=merge, settled=settled)
         found |= dict.fromkeys(parted, "another")
-        found[parted[-1]] = naive.ending(end - 1, *lists[1:], merge=merge)
+        pause = max(merge, (end - start) // part)
+        found[parted[-1]] = naive.ending(end - 1, *lists[1:], merge=pause)
     found = {part: how for part, how in found.items() if part[1] - part[0] >= minimum}
     assert {(one.start, one.end): one.ending for one in whole} == found
     for one in whole:

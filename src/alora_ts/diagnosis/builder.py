@@ -16,6 +16,7 @@ from alora_ts.diagnosis.incident import Ending, Incident
 from alora_ts.diagnosis.returns import ReturnPeriod
 from alora_ts.diagnosis.stretch import Alarming, Details, Stretch
 from alora_ts.diagnosis.witnesses import Heard
+from alora_ts.scoring.pauses import longest_pause
 
 __all__ = ["Block", "Details", "IncidentBuilder", "Pushed"]
 
@@ -101,15 +102,16 @@ class IncidentBuilder:
 
     Alarming rows with few quiet ones between them are one incident. A warm-up row or the border
     of a segment ends it at once, because it follows a gap; else it is over when more than
-    ``merge`` rows in a row were quiet. What stands out of a lasting incident is another one
-    (:mod:`alora_ts.diagnosis.flares`). What comes out does not depend on how rows are cut into
-    blocks.
+    ``merge`` rows in a row were quiet, or more than a fiftieth of what it lasted
+    (:func:`~alora_ts.scoring.pauses.longest_pause`). What stands out of a lasting incident is
+    another one (:mod:`alora_ts.diagnosis.flares`). What comes out does not depend on how rows are
+    cut into blocks.
 
     Parameters
     ----------
     variables : sequence of str
     merge : int
-        Alarming rows with at most so many quiet ones between them belong together.
+        Alarming rows with at most so many quiet ones between them always belong together.
     minimum : int
         Shorter stretches, quiet rows within them included, are no incident.
     levels : Levels
@@ -156,8 +158,10 @@ class IncidentBuilder:
         # Warm-up rows and borders so far, and how many there were at the open stretch's last row.
         self._breaks = 0
         self._breaks_then = 0
-        # What was taken off scores when the open stretch began, or the lasting one it is part of.
+        # When the open stretch began, or the lasting one it is part of, and what was taken off
+        # scores then.
         self._shift = 0.0
+        self._began = 0
         self.open: Stretch | None = None
 
     @property
@@ -184,7 +188,8 @@ class IncidentBuilder:
                 if not self._goes_on(int(rows.numbers[start]), int(at[start])):
                     self._close(note, block, breaks)
                 if self.open is None:
-                    self._shift = self._shift_at(int(rows.numbers[start]), block)
+                    self._began = int(rows.numbers[start])
+                    self._shift = self._shift_at(self._began, block)
                     self._flares.restart()
                 cuts = start + np.flatnonzero(self._flares.take(rows.score[start:end]))
                 for first, last in itertools.pairwise([start, *cuts.tolist(), end]):
@@ -243,8 +248,14 @@ class IncidentBuilder:
         """Whether an alarm at this row would belong to the open stretch."""
         stretch = self.open
         return stretch is not None and (
-            row - stretch.end <= self._merge and breaks == self._breaks_then
+            row - stretch.end <= self._pause and breaks == self._breaks_then
         )
+
+    @property
+    def _pause(self) -> int:
+        """Quiet rows that do not end the open stretch."""
+        assert self.open is not None
+        return longest_pause(self._merge, self.open.end - self._began)
 
     def _shift_at(self, row: int, block: Block) -> float:
         """What was taken off the score of a row of the block, or of the nearest that has one."""
@@ -259,9 +270,9 @@ class IncidentBuilder:
         if self.open is not None:
             # Had there been a break before this block, the stretch would be closed already.
             gap = self._rows + int(np.searchsorted(breaks, self._breaks_then, side="right"))
-            within = gap < self._rows + len(breaks) and gap <= self.open.end + self._merge
+            within = gap < self._rows + len(breaks) and gap <= self.open.end + self._pause
             # The row that decided it is over, wherever blocks are cut.
-            shift = self._shift_at(self.open.end + self._merge, block)
+            shift = self._shift_at(self.open.end + self._pause, block)
             self._end("gap" if within else "quiet", shift, note)
 
     def _end(self, ending: Ending, shift: float, note: Callable[[Stretch], None]) -> None:

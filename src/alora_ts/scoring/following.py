@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from alora_ts.scoring.change import Change
 from alora_ts.scoring.median import RunningMedian
 from alora_ts.scoring.novelty import weigh
+from alora_ts.scoring.pauses import longest_pause
 
 __all__ = ["STORM_BUDGETS", "Following"]
 
@@ -63,7 +64,8 @@ class Following:
     each : float or None
         Rows from one false incident to the next that are allowed; None knows no storms.
     gap : int
-        Rows above the level with at most so many others between them are one cluster.
+        Rows above the level with at most so many others between them are one cluster; more where
+        it has lasted long (:func:`~alora_ts.scoring.pauses.longest_pause`).
     novelty : sequence of float or None
         Evenly spaced quantiles of the novelty of normal rows; None where rows have none.
 
@@ -107,7 +109,7 @@ class Following:
         """Forget the rows seen."""
         self._begin()
         self._rows = 0
-        self._last = -(10**12)
+        self._first = self._last = -(10**12)
         self._peak = 0.0
         self._clusters: deque[tuple[int, float]] = deque()
         self._storm = 1.0
@@ -186,8 +188,13 @@ class Following:
             self.shifts[at] = self.last_shift
         return parts
 
+    @property
+    def _pause(self) -> int:
+        """Rows that are not above the level and do not end the last cluster."""
+        return longest_pause(self._gap, self._last + 1 - self._first)
+
     def _look_back(self) -> None:
-        """Where a cluster has just come to its end, see whether it was a change of the system."""
+        """Where a cluster pauses or has come to its end, see whether it was a change."""
         if not self._memory or self._rows - self._last != self._gap + 1:
             return
         since = list(self._recent)[self._first - self._rows :]
@@ -214,7 +221,7 @@ class Following:
         self._rows += 1
         if score <= 1:
             return
-        if at - self._last > self._gap + 1:
+        if at - self._last > self._pause + 1:
             self._first, self._shift_then = at, self.shift
             if self._span is not None:
                 if self._peak > 0:
