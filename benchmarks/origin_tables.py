@@ -23,10 +23,10 @@ def write_tables(outcomes: list[dict[str, Any]], *, command: str) -> str:
         f"{len(systems)} systems × {len(seeds)} fits; {len(outcomes)} judged faults that spread, "
         f"{alarmed} of them alarmed. Made by `{command}`.\n",
         "HR@1: how often the origin ranks first. *Rows*: share of a fault's rows; *all faults*: "
-        "one verdict for each fault over all its rows; *faults that alarmed*: over its alarming "
-        "rows, as release 0.1 named the origin of an incident. Means over faults. *incident* is "
-        "`Incident.origin` as it is today: of the fault's rows as they are given, and of the worst "
-        "incident that touches the fault.\n",
+        "one verdict for each fault over all its rows; *faults that alarmed*: over the alarming "
+        "rows of the worst incident that touches it, as release 0.1 named the origin of an "
+        "incident. Means over faults. *incident* is `Incident.origin` as it is today: of the "
+        "fault's rows as they are given, and of the same incident.\n",
         "## All systems\n",
         _overall(outcomes),
         "## By family, all faults\n",

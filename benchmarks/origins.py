@@ -4,7 +4,8 @@ Random systems (see benchmarks/origin_systems.py), each recorded healthy and the
 ALoRa with its defaults is fitted on the healthy rows, and every form ranks the signals from the
 same fitted model. Counted are the faults that moved at least one signal beside their origin.
 "incident" is what people see: `Incident.origin` of the worst incident that touches a fault, and of
-the fault's own rows where they are given.
+the fault's own rows where they are given. The other forms are asked about the same incident, too:
+over its alarming rows, weighed by how much they alarm, as release 0.1 named the origin.
 
     python benchmarks/origins.py                                # 48 fits, 10 to 15 minutes
     python benchmarks/origins.py --systems 2 --seeds 1 --out -  # a quick look, on the terminal
@@ -136,25 +137,25 @@ def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
     fitted = ALoRa(seed=seed).fit(data.train, progress=False)
     found = fitted.diagnose(data.test, progress=False)
     spans = [np.arange(fault.start, fault.end) for fault in data.faults]
+    incidents = [worst(found, fault) for fault in data.faults]
+    alarming = [_alarming(found, incident) for incident in incidents]
     # The forms built on W_t take as long as the fit; one seed shows how they do.
-    scores = rankings(fitted.model_, data, np.concatenate(spans), slow=seed == 0)
+    rows = np.unique(np.concatenate(spans + alarming))
+    scores = rankings(fitted.model_, data, rows, slow=seed == 0)
     outcomes = []
-    at = 0
-    for fault, reached, span in zip(data.faults, data.reached, spans, strict=True):
-        here = slice(at, at + len(span))
-        at += len(span)
+    for fault, reached, span, incident, alarm in zip(
+        data.faults, data.reached, spans, incidents, alarming, strict=True
+    ):
         if not reached:
             continue
-        incident = worst(found, fault)
-        weight = np.where(found.alarm[span], found.score[span], 0.0)
+        here, there = np.searchsorted(rows, span), np.searchsorted(rows, alarm)
         hits: dict[str, list[float | None]] = {}
         for form, table in scores.items():
             part, own = shares(table[here]), fault.origin
             row = float((table[here].argmax(1) == own).mean())
             whole = float(part.sum(0).argmax() == own)
-            # As release 0.1 weighed the rows of an incident: by how much they alarm.
-            named = float((part.T @ weight).argmax() == own)
-            hits[form] = [row, whole, named if weight.any() else None]
+            named = float((shares(table[there]).T @ found.score[alarm]).argmax() == own)
+            hits[form] = [row, whole, named if len(alarm) else None]
         given = fitted.explain(data.test, fault.start, fault.end, progress=False)
         hits["incident"] = [None, _right(given, fault, found), _right(incident, fault, found)]
         origin = None if incident is None else incident.origin
@@ -167,6 +168,12 @@ def judge(data: Recording, seed: int) -> list[dict[str, Any]]:
             }
         )
     return outcomes
+
+
+def _alarming(found: Diagnosis, incident: Incident | None) -> NDArray[np.intp]:
+    if incident is None:
+        return np.empty(0, dtype=np.intp)
+    return incident.start + np.flatnonzero(found.alarm[incident.start : incident.end])
 
 
 def _right(incident: Incident | None, fault: Fault, found: Diagnosis) -> float | None:

@@ -14,7 +14,7 @@ from alora_ts.diagnosis.usual import Usual
 def plain_judge(d: int, *, scale: np.ndarray | None = None) -> Judge:
     """One scaled unit is one deviation; nothing is known about relations."""
     by = np.ones(d) if scale is None else scale
-    return Judge(Standardiser(np.zeros(d), by), Usual.unknown(d), None, 10.0)
+    return Judge(Standardiser(np.zeros(d), by), Usual.unknown(d), None, 10.0, 8)
 
 
 def plain_details(
@@ -53,4 +53,4 @@ def random_judge(seed: int, d: int) -> Judge:
     rules = Mechanisms(weights, rng.normal(size=d), rng.uniform(0.1, 2, d), rng.uniform(1, 3, d))
     mechanisms = rules if rng.random() < 0.7 else None
     standardiser = Standardiser(rng.normal(size=d), rng.uniform(0.5, 3, d))
-    return Judge(standardiser, usual, mechanisms, 10.0)
+    return Judge(standardiser, usual, mechanisms, 10.0, 8)

@@ -111,8 +111,8 @@ def incident(
     told = naive.telling(judge, values[whole], len(before))
     surprise = None
     if judge.mechanisms is not None:
-        lags = len(judge.mechanisms.weights)
-        reached = list(range(max(told[0] - lags, 0), told[0]))
+        reach = judge.window - len(judge.mechanisms.weights) - 1
+        reached = list(range(max(told[0] - reach, 0), told[0]))
         asked = [whole[at] for at in reached + told]
         surprise = table["surprise"][asked] + naive.beyond(judge, values[asked])
     told = [whole[at] for at in told]

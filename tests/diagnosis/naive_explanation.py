@@ -129,19 +129,23 @@ def explain(
     if known and judge.mechanisms is not None and surprise is not None:
         weight = []
         for j in range(d):
-            column = surprise[:, j]
-            unlike = (
-                len(column)
-                / 2
-                * (column.mean() ** 2 + column.var() - 1 - math.log(max(column.var(), 0.01)))
-            )
+            steps = min(judge.window - judge.mechanisms.lags, len(surprise))
+            unlike = 0.0
+            for first in range(len(surprise) - steps + 1):
+                column = surprise[first : first + steps, j]
+                excess = column.mean() ** 2 + column.var() - 1
+                excess -= math.log(max(column.var(), 0.01))
+                unlike += steps / 2 * excess / (len(surprise) - steps + 1)
             unlike = max(unlike / judge.mechanisms.usual[j], 0.0)
             weight.append(math.log1p(unlike) + evidence[j] / 2)
         normal, factor = 2 * math.sqrt(normal), 2.75
     powers = [math.exp(factor * (one - max(weight))) for one in weight]
     certainty = [one / sum(powers) for one in powers]
     if known:
-        guilty = [one or certain > 0.5 for one, certain in zip(guilty, certainty, strict=True)]
+        heaviest = max(weight)
+        guilty = [
+            guilty[j] or (weight[j] == heaviest and math.exp(heaviest) > normal) for j in range(d)
+        ]
     if not any(guilty):
         guilty = aside if any(aside) else [one == max(weight) for one in weight]
     excess = [max(math.exp(one) - normal, 0.0) for one in weight]

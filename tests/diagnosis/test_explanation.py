@@ -34,7 +34,7 @@ def judge_of(normal: np.ndarray, *, held_back: int = 50) -> Judge:
         limit=10.0,
         known=rules.hold(scaled, None, held_back=new),
     )
-    return Judge(standardiser, usual, rules, 10.0)
+    return Judge(standardiser, usual, rules, 10.0, 8)
 
 
 def related(rows: int, *, seed: int = 0) -> np.ndarray:
@@ -62,6 +62,18 @@ def test_explanations_equal_the_loops(seed: int, d: int, n: int, surprised: bool
     np.testing.assert_allclose(in_order, sorted(in_order, reverse=True), rtol=1e-4)
     assert len(found.culprits) > 0
     assert found.certainty.sum() == pytest.approx(1)
+
+
+def test_the_heaviest_is_a_culprit_although_it_stayed_within_its_range() -> None:
+    normal = related(3000)
+    judge = judge_of(normal)
+    rows = related(30, seed=5)
+    rows[:, 4] += 12
+    surprise = np.random.default_rng(0).normal(size=rows.shape)
+    surprise[:, 1] *= 20
+    found = judge.explain(rows, surprise)
+    assert found.culprits.tolist() == [1, 4]
+    assert not found.aside[1]
 
 
 @settings(max_examples=80, deadline=None)

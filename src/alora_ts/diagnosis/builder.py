@@ -129,7 +129,7 @@ class IncidentBuilder:
     >>> from alora_ts.diagnosis.explanation import Judge
     >>> from alora_ts.diagnosis.usual import Usual
     >>> score = np.array([0, 2, 0, 3, 0, 0, 0, 5.0])
-    >>> judge = Judge(Standardiser(np.zeros(1), np.ones(1)), Usual.unknown(1), None, 10.0)
+    >>> judge = Judge(Standardiser(np.zeros(1), np.ones(1)), Usual.unknown(1), None, 10.0, 4)
     >>> none = np.zeros((0, 1))
     >>> block = Block(score, score, np.zeros(8, dtype=bool), lambda rows: Details(
     ...     score[rows, None], score[rows, None], judge, lambda _: (none, none, None)))

@@ -18,10 +18,12 @@ was fitted says less than a signal that also behaves differently.
 
 *Where it began.* What a fault merely reached still follows from the rows before, the origin does
 not. Where the relations between signals are known, the divergence D of one-step surprises
-(:mod:`alora_ts.diagnosis.origins`) joins in, and a signal weighs e / 2 + log(1 + D); one that was
-surely away before any other culprit was (:mod:`alora_ts.diagnosis.onset`) weighs 1 more. Where
-relations are not known, it weighs e. Culprits are in order of weight, the origin is the first of
-them, and its certainty is the softmax of the weights times 2.75 and times 2. Both factors were
+(:mod:`alora_ts.diagnosis.origins`) joins in, the mean over the windows that end in the incident's
+rows, and a signal weighs e / 2 + log(1 + D); one that was surely away before any other culprit was
+(:mod:`alora_ts.diagnosis.onset`) weighs 1 more. The heaviest is a culprit even if it stayed within
+its range, as one that got stuck does. Where relations are not known, a signal weighs e. Culprits
+are in order of weight, the origin is the first of them, and its certainty is the softmax of the
+weights times 2.75 and times 2. Both factors were
 fitted on simulated systems and recorded faults; docs/rootcause.md says on which, and how
 certainties do on others.
 """
@@ -35,8 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from alora_ts.data.scaling import Standardiser, within
-from alora_ts.diagnosis.incident import STANDS_OUT
-from alora_ts.diagnosis.origins import Mechanisms, divergence
+from alora_ts.diagnosis.origins import Mechanisms
 from alora_ts.diagnosis.shares import shares
 from alora_ts.diagnosis.usual import Usual
 from alora_ts.diagnosis.witnesses import Witnesses
@@ -136,6 +137,8 @@ class Judge:
     mechanisms : Mechanisms or None
     limit : float
         Judges count within ± so many scaled units, as for the network; deviations do not.
+    window : int
+        T, what a row's surprises are looked at within.
     witnesses : Witnesses or None
         Those of the score, where it hears several.
     """
@@ -144,6 +147,7 @@ class Judge:
     usual: Usual
     mechanisms: Mechanisms | None
     limit: float
+    window: int
     witnesses: Witnesses | None = None
 
     def expected(self, values: NDArray[np.floating], aside: NDArray[np.bool_]) -> Array:
@@ -226,7 +230,8 @@ class Judge:
         weight, normal, sharpness = self._weigh(evidence, surprise)
         certainty = softmax(sharpness * weight)
         if usual.relations:
-            guilty |= certainty > STANDS_OUT  # one that got stuck need not leave its range
+            # One that got stuck need not leave its range.
+            guilty |= (weight == weight.max()) & (weight > normal)
         if not guilty.any():
             guilty = aside if aside.any() else weight == weight.max()
         share = _share(weight, normal)
@@ -277,7 +282,7 @@ class Judge:
         """What each signal weighs, what one that behaves does, and the factor of certainties."""
         if not self.usual.relations or self.mechanisms is None or surprise is None:
             return evidence, _NORMAL, _SHARPNESS_ALONE
-        unlike = divergence(surprise[None].astype(np.float64))[0] / self.mechanisms.usual
+        unlike = self.mechanisms.unlike(surprise, self.window)
         weight = np.log1p(np.maximum(unlike, 0.0)) + evidence / 2
         # A divergence is 1 in normal windows, by its unit.
         return weight, float(np.log1p(1.0) + _NORMAL / 2), _SHARPNESS

@@ -20,11 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from alora_ts.data.windows import window_ends, windows_apart
 
-__all__ = ["Mechanisms", "divergence", "learn_mechanisms"]
+__all__ = ["Mechanisms", "learn_mechanisms"]
 
 Array = NDArray[np.float64]
 
@@ -110,8 +111,34 @@ class Mechanisms:
         >>> learned.scores(window).argmax(1)
         array([0])
         """
-        unlike: Array = divergence(self.residuals(windows)) / self.usual
+        unlike: Array = _divergence(self.residuals(windows)) / self.usual
         return unlike
+
+    def unlike(self, surprise: NDArray[np.floating], window: int) -> Array:
+        """How unlike normal some rows are, (d,): the mean of :meth:`scores` over their windows.
+
+        Parameters
+        ----------
+        surprise : ndarray of shape (n, d)
+            :meth:`residuals` of rows in order of time.
+        window : int
+            T. Where there are fewer rows than one has surprises, they are judged as they are.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> learned = learn_mechanisms(rng.normal(size=(500, 2)), None, window=12)
+        >>> rows = rng.normal(size=(40, 2))
+        >>> rows[20:, 1] += 4
+        >>> learned.unlike(rows, 12).argmax()
+        np.int64(1)
+        """
+        rows = surprise.astype(np.float64)
+        steps = min(window - self.lags, len(rows))
+        apart = sliding_window_view(rows, steps, axis=0).swapaxes(1, 2)
+        parts = np.array_split(apart, -(-apart.size // _MOST_CELLS))
+        result: Array = np.concatenate([_divergence(part) for part in parts]).mean(0) / self.usual
+        return result
 
     def hold(
         self,
@@ -194,7 +221,7 @@ def learn_mechanisms(
     residual = plain.residuals(values[chosen[:, None] + np.arange(1 - window, 1)])
     size = np.maximum(np.sqrt(np.square(residual).mean((0, 1))), _LEAST_SIZE)
     # A window can look exactly as predicted only by chance, so the mean is positive in practice.
-    usual = np.maximum(divergence(residual / size).mean(0), 1e-9)
+    usual = np.maximum(_divergence(residual / size).mean(0), 1e-9)
     return Mechanisms(weights, offset, size, usual)
 
 
@@ -222,7 +249,7 @@ def _regress(
     return weights, after - before @ weights.reshape(width, d)
 
 
-def divergence(residual: Array) -> Array:
+def _divergence(residual: Array) -> Array:
     """Of the residuals of each window and variable from the normal ones: (B, m, d) to (B, d)."""
     mean, variance = residual.mean(1), residual.var(1)
     excess = mean**2 + variance - 1 - np.log(np.maximum(variance, _LEAST_VARIANCE))

@@ -77,13 +77,14 @@ def _first_alone(reached: Sequence[Arrival]) -> str | None:
 
 
 def _surprise(judge: Judge, rows: Rows, told: NDArray[np.intp]) -> NDArray[np.floating] | None:
-    """Surprises of some rows and of as many before the first of them as a rule reaches back.
+    """Surprises of some rows and of those before, so that each of them ends a window.
 
-    An alarm comes a little after the fault, and the first rows of a fault say most.
+    An alarm comes after the fault, and the first rows of a fault say most.
     """
     if judge.mechanisms is None:
         return None
-    newest = np.arange(max(told[0] - judge.mechanisms.lags, 0), told[0])
+    reach = judge.window - judge.mechanisms.lags - 1
+    newest = np.arange(max(told[0] - reach, 0), told[0])
     rows = rows.pick(np.concatenate([newest, told]))
     known = ~np.isnan(rows.surprise).any(1)
     if not known.any():

@@ -158,7 +158,12 @@ class FittedModel:
         """What explains incidents."""
         usual = self.usual or Usual.unknown(len(self.preparation.variables))
         return Judge(
-            self.preparation.standardiser, usual, self.mechanisms, self.input_limit, self.witnesses
+            self.preparation.standardiser,
+            usual,
+            self.mechanisms,
+            self.input_limit,
+            self.window,
+            self.witnesses,
         )
 
     @cached_property
