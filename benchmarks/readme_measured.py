@@ -189,7 +189,8 @@ def tsb_ad(records: Sequence[Record]) -> str:
     order = sorted(means.items(), key=lambda item: -item[1])
     return (
         f"VUS-PR on TSB-AD's {len(arena.entities)} series at hand (`alora-ts bench run tsb-ad`): "
-        f"{', '.join(f'{name} {value:.3f}' for name, value in order)}."
+        f"{', '.join(f'{name} {value:.3f}' for name, value in order)}. Those *(windows)* are means "
+        "over the windows that hold a row, as KMeansAD's are; the others are the scores that alarm."
     )
 
 
