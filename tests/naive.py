@@ -307,10 +307,10 @@ def followed(
     """What scores are divided by beside the level; everything is worked out anew for each row."""
     factors, seen, rows = [], list(before), []
     clusters: list[list[tuple[int, float]]] = []
-    storm, changed, spread, low, first_shift = 1.0, False, 1.0, 0, 0.0
+    storm, changed, spread, low, first_shift, alarming = 1.0, False, 1.0, 0, 0.0, 0
     for raw, early in zip(scores.tolist(), warm_up.tolist(), strict=True):
         first, last = (clusters[-1][0][0], clusters[-1][-1][0]) if clusters else (0, 0)
-        pause = max(gap, (last + 1 - first) // 50)
+        pause = max(gap, alarming // 50)
         if not early and memory and clusters and len(rows) - last == gap + 1:
             since = seen[first - len(rows) :][-memory:]
             ending = np.mean(since[-max(gap, 1) :]) - first_shift
@@ -338,7 +338,9 @@ def followed(
                     worst = sorted(recent_peaks, reverse=True)
                     storm = min(worst[4], 10.0) if len(worst) >= 5 else 1.0
                     clusters.append([])
+                    alarming = 0
                 clusters[-1].append((at, own / level))
+                alarming += own / level > storm
             seen.append(raw)
             if changed:
                 low = low + 1 if raw < _at(sorted(seen[-memory:]), 0.1) else 0

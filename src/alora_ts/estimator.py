@@ -80,7 +80,7 @@ class ALoRa(Parameters):
         Rows over which each variable's errors are averaged, looking back.
     merge : int or None
         Alarms with at most so many quiet rows between them are one incident; None means half a
-        window. An incident that lasts may pause for a fiftieth of what it has lasted.
+        window. A long incident may pause for a fiftieth of the rows in which it alarmed.
     minimum : int
         Shorter incidents are dropped.
     threshold, alarm_share, alarms_per_day

@@ -33,7 +33,7 @@ def stretches(
 ) -> list[tuple[int, int]]:
     """Half-open ranges: look back from each alarming row at the rows since the one before.
 
-    Quiet rows up to a ``part`` of those that the stretch has lasted do not end it.
+    Quiet rows up to a ``part`` of those that alarmed in the stretch do not end it.
     """
     found: list[list[int]] = []
     for row, one in enumerate(alarm):
@@ -42,7 +42,7 @@ def stretches(
         between = range(found[-1][1] + 1, row) if found else range(0)
         together = (
             bool(found)
-            and len(between) <= max(merge, (found[-1][1] + 1 - found[-1][0]) // part)
+            and len(between) <= max(merge, sum(alarm[found[-1][0] : row]) // part)
             and not any(warm_up[other] for other in between)
             and len({segments[other] for other in range(found[-1][1], row + 1)}) == 1
         )

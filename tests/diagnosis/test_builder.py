@@ -124,7 +124,7 @@ def test_any_cutting_gives_the_incidents_of_the_obvious_loop(
     for start, end in naive.stretches(alarm, *lists[1:], merge=merge, part=part):
         parted = naive.parts(start, end, alarm, lists[0], merge=merge, settled=settled)
         found |= dict.fromkeys(parted, "another")
-        pause = max(merge, (end - start) // part)
+        pause = max(merge, sum(alarm[start:end]) // part)
         found[parted[-1]] = naive.ending(end - 1, *lists[1:], merge=pause)
     found = {part: how for part, how in found.items() if part[1] - part[0] >= minimum}
     assert {(one.start, one.end): one.ending for one in whole} == found

@@ -102,7 +102,7 @@ class IncidentBuilder:
 
     Alarming rows with few quiet ones between them are one incident. A warm-up row or the border
     of a segment ends it at once, because it follows a gap; else it is over when more than
-    ``merge`` rows in a row were quiet, or more than a fiftieth of what it lasted
+    ``merge`` rows in a row were quiet, or more than a fiftieth of those that alarmed
     (:func:`~alora_ts.scoring.pauses.longest_pause`). What stands out of a lasting incident is
     another one (:mod:`alora_ts.diagnosis.flares`). What comes out does not depend on how rows are
     cut into blocks.
@@ -158,10 +158,10 @@ class IncidentBuilder:
         # Warm-up rows and borders so far, and how many there were at the open stretch's last row.
         self._breaks = 0
         self._breaks_then = 0
-        # When the open stretch began, or the lasting one it is part of, and what was taken off
-        # scores then.
+        # What was taken off scores when the open stretch began, or the lasting one it is part of,
+        # and how many rows have alarmed since.
         self._shift = 0.0
-        self._began = 0
+        self._alarming = 0
         self.open: Stretch | None = None
 
     @property
@@ -188,9 +188,10 @@ class IncidentBuilder:
                 if not self._goes_on(int(rows.numbers[start]), int(at[start])):
                     self._close(note, block, breaks)
                 if self.open is None:
-                    self._began = int(rows.numbers[start])
-                    self._shift = self._shift_at(self._began, block)
+                    self._shift = self._shift_at(int(rows.numbers[start]), block)
+                    self._alarming = 0
                     self._flares.restart()
+                self._alarming += end - start
                 cuts = start + np.flatnonzero(self._flares.take(rows.score[start:end]))
                 for first, last in itertools.pairwise([start, *cuts.tolist(), end]):
                     if first in cuts and self.open is not None:
@@ -254,8 +255,7 @@ class IncidentBuilder:
     @property
     def _pause(self) -> int:
         """Quiet rows that do not end the open stretch."""
-        assert self.open is not None
-        return longest_pause(self._merge, self.open.end - self._began)
+        return longest_pause(self._merge, self._alarming)
 
     def _shift_at(self, row: int, block: Block) -> float:
         """What was taken off the score of a row of the block, or of the nearest that has one."""

@@ -65,7 +65,7 @@ class Following:
         Rows from one false incident to the next that are allowed; None knows no storms.
     gap : int
         Rows above the level with at most so many others between them are one cluster; more where
-        it has lasted long (:func:`~alora_ts.scoring.pauses.longest_pause`).
+        many of them alarm (:func:`~alora_ts.scoring.pauses.longest_pause`).
     novelty : sequence of float or None
         Evenly spaced quantiles of the novelty of normal rows; None where rows have none.
 
@@ -109,7 +109,8 @@ class Following:
         """Forget the rows seen."""
         self._begin()
         self._rows = 0
-        self._first = self._last = -(10**12)
+        self._last = -(10**12)
+        self._alarming = 0
         self._peak = 0.0
         self._clusters: deque[tuple[int, float]] = deque()
         self._storm = 1.0
@@ -191,7 +192,7 @@ class Following:
     @property
     def _pause(self) -> int:
         """Rows that are not above the level and do not end the last cluster."""
-        return longest_pause(self._gap, self._last + 1 - self._first)
+        return longest_pause(self._gap, self._alarming)
 
     def _look_back(self) -> None:
         """Where a cluster pauses or has come to its end, see whether it was a change."""
@@ -222,7 +223,7 @@ class Following:
         if score <= 1:
             return
         if at - self._last > self._pause + 1:
-            self._first, self._shift_then = at, self.shift
+            self._first, self._shift_then, self._alarming = at, self.shift, 0
             if self._span is not None:
                 if self._peak > 0:
                     self._clusters.append((self._last, self._peak))
@@ -234,3 +235,4 @@ class Following:
         else:
             self._peak = max(self._peak, score)
         self._last = at
+        self._alarming += self._held(score) > 1

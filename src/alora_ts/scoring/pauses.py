@@ -7,19 +7,19 @@ __all__ = ["longest_pause"]
 _PART = 50
 
 
-def longest_pause(gap: int, lasted: int) -> int:
-    """Quiet rows that do not end what has lasted for so many rows: a fiftieth of them.
+def longest_pause(gap: int, alarming: int) -> int:
+    """Quiet rows that do not end an incident: a fiftieth of those in which it alarmed.
 
     Parameters
     ----------
     gap : int
         The least.
-    lasted : int
-        Rows from the first to the last that alarmed.
+    alarming : int
+        Rows that alarmed. Quiet ones do not count, or what scatters would hold itself together.
 
     Examples
     --------
     >>> longest_pause(10, 60), longest_pause(10, 1440)
     (10, 28)
     """
-    return max(gap, lasted // _PART)
+    return max(gap, alarming // _PART)
