@@ -120,11 +120,11 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(config: Callable[[Path], str]) -> Iterator[tuple[Site, Server]]:
+def site(config: Callable[[Path], str], *, begin: Begin = begin) -> Iterator[tuple[Site, Server]]:
     """A site over a new store."""
     with tempfile.TemporaryDirectory() as name, running_server(fsync=True) as server:
         folder = Path(name)
-        place = Site(folder, server, config(folder))
+        place = Site(folder, server, config(folder), begin=begin)
         try:
             yield place, server
         finally:
