@@ -1,9 +1,10 @@
 """`alora-ts` in processes of its own that need not import torch first.
 
-A server has imported what the program takes from elsewhere, two of the three seconds of CPU that a
-service needs to start, and forks for each start. What comes out is the same program in a process
-like any other: it reads its own arguments, surroundings and files, and can be stopped and killed.
-polars is left to it, whose threads would not survive the fork.
+A server has imported what the program imports, most of the three seconds of CPU that a service
+needs to start, and forks for each start. What comes out is the same program in a process like any
+other: it reads its own words, surroundings and files, and can be stopped and killed. The server has
+computed nothing: torch, numpy and polars begin their threads with their first work, which is after
+the fork.
 """
 
 from __future__ import annotations
@@ -24,16 +25,11 @@ from typing import Any
 __all__ = ["Forked", "begin", "serve"]
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
-_FROM_ELSEWHERE = (
-    "alembic.command",
-    "fastapi",
-    "httpx",
-    "prometheus_client",
-    "scipy.special",
-    "sqlalchemy.dialects.sqlite",
-    "torch",
-    "typer",
-    "uvicorn.protocols.http.h11_impl",
+_IMPORTED = (
+    "alora_ts.cli.main",
+    "alora_ts.serve.http.app",
+    "alora_ts.serve.run",
+    "alora_ts.estimator",
 )
 
 
@@ -121,10 +117,8 @@ def _server() -> _Server:
 
 def serve() -> None:
     """Answer orders on standard input until it closes; in a forked process, run the program."""
-    for name in _FROM_ELSEWHERE:
+    for name in _IMPORTED:
         importlib.import_module(name)
-    tasks = Path("/proc/self/task")
-    assert not tasks.is_dir() or len(list(tasks.iterdir())) == 1, "only one thread survives a fork"
     for line in sys.stdin:
         order = json.loads(line)
         if "ended" in order:
