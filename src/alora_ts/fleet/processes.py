@@ -15,9 +15,9 @@ def begin_method() -> Literal["forkserver", "spawn"]:
     Notes
     -----
     On Linux a server that has imported torch forks them: a worker is there a second of CPU sooner,
-    and shares torch's memory with the others. The server has one thread and has computed nothing,
-    so nothing is lost by the fork; this process, whose threads would be, is not forked. Elsewhere
-    each worker is a new Python.
+    and shares torch's memory with the others. The server has computed nothing: torch has no threads
+    yet, and numpy's library stops and starts its own around a fork. This process, whose threads
+    would be lost, is not forked. Elsewhere each worker is a new Python.
 
     Examples
     --------
