@@ -35,6 +35,7 @@ from benchmarks.serve_nothing_lost import (
 )
 from benchmarks.serve_process import ServiceProcess, make_model, make_rows
 from benchmarks.serve_producers import as_row
+from benchmarks.serve_programs import Begin, begin
 
 from alora_ts import Architecture
 from alora_ts.files import write_atomically
@@ -76,7 +77,9 @@ class Proof:
         return good and not self.aged_out and not self.uncommitted
 
 
-def prove(folder: Path, *, rows: int, sources: int, kills: int, seed: int = 0) -> Proof:
+def prove(
+    folder: Path, *, rows: int, sources: int, kills: int, seed: int = 0, begin: Begin = begin
+) -> Proof:
     """Send rows, kill, and look what is there."""
     began = time.monotonic()
     path = folder / "plant.alora"
@@ -118,7 +121,7 @@ def prove(folder: Path, *, rows: int, sources: int, kills: int, seed: int = 0) -
     sender.start()
     rng, aged_out = random.Random(seed), 0
     shares = [(at + rng.uniform(0.2, 0.8)) / kills * 0.95 for at in range(kills)]
-    with ServiceProcess(folder / "service", settings) as service:
+    with ServiceProcess(folder / "service", settings, begin=begin) as service:
         for number, share in enumerate([*shares, 1.0], start=1):
             while (counted := stored_rows(service)) < share * each * sources:
                 time.sleep(0.1)

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.serve_machine import describe_machine
 from benchmarks.serve_process import ServiceProcess, make_model, make_rows
 from benchmarks.serve_producers import HttpProducer, MqttProducer
-from benchmarks.serve_programs import Broker
+from benchmarks.serve_programs import Begin, Broker, begin
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa, Architecture
@@ -97,7 +97,9 @@ class Proof:
     seconds: float
 
 
-def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) -> Proof:
+def prove(
+    folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0, begin: Begin = begin
+) -> Proof:
     """Send rows, disturb, and look what is there."""
     began = time.monotonic()
     model_path = folder / "plant.alora"
@@ -115,7 +117,7 @@ def prove(folder: Path, *, rows: int, kills: int, restarts: int, seed: int = 0) 
     values = {name: make_rows(half, VARIABLES, seed=at) for at, name in enumerate(("http", "mqtt"))}
     with Broker(folder / "broker") as broker:
         settings = SETTINGS.format(model=model_path, port=broker.port)
-        with ServiceProcess(folder / "service", settings) as service:
+        with ServiceProcess(folder / "service", settings, begin=begin) as service:
             wait_for_connectors(service)
             url = f"{service.url}/api/v1/sources/http/rows"
             http = HttpProducer(url, times, values["http"], batch=200)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +10,7 @@ from typing import Any
 
 import httpx
 import numpy as np
-from benchmarks.serve_programs import free_port
+from benchmarks.serve_programs import Begin, Program, begin, free_port
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
@@ -56,6 +52,8 @@ class ServiceProcess:
         TOML, without port and folder.
     prelude : str
         Python to run in the process first.
+    begin : callable
+        Begins the process.
 
     Attributes
     ----------
@@ -63,8 +61,11 @@ class ServiceProcess:
         The settings file.
     """
 
-    def __init__(self, folder: Path, settings: str, *, prelude: str = "") -> None:
+    def __init__(
+        self, folder: Path, settings: str, *, prelude: str = "", begin: Begin = begin
+    ) -> None:
         self._prelude = prelude
+        self._begin = begin
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -73,7 +74,7 @@ class ServiceProcess:
             f'port = {self.port}\nfolder = "{folder}/data"\n{settings}', encoding="utf-8"
         )
         self._log = folder / "serve.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
 
     @property
     def pid(self) -> int:
@@ -83,12 +84,8 @@ class ServiceProcess:
 
     def start(self, *, seconds: float = 300.0) -> None:
         """Start it and wait until it is ready."""
-        run = f"{self._prelude}\nfrom alora_ts.cli.main import run; run()"
-        command = [sys.executable, "-c", run, "serve", "--config", str(self.config)]
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"}
-            )
+        words = ["serve", "--config", str(self.config)]
+        self._process = self._begin(words, log=self._log, prelude=self._prelude)
         until = time.monotonic() + seconds
         while True:
             if self._process.poll() is not None or time.monotonic() > until:
@@ -102,7 +99,7 @@ class ServiceProcess:
     def kill(self) -> None:
         """End it with SIGKILL, as a power cut would."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
+            self._process.kill()
             self._process.wait(120)
 
     def stop(self) -> None:

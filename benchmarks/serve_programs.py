@@ -1,15 +1,68 @@
-"""Starts the programs that the service works with, on free ports of this machine."""
+"""Starts the service and the programs that it works with, on free ports of this machine."""
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import socket
 import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
-__all__ = ["Broker", "find_program", "free_port", "wait_for_port"]
+__all__ = ["Begin", "Broker", "Program", "begin", "find_program", "free_port", "wait_for_port"]
+
+
+class Program(Protocol):
+    """A process, with the words of :class:`subprocess.Popen`."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send a signal."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
+class Begin(Protocol):
+    """A way to begin ``alora-ts`` in a process of its own, as :func:`begin` does."""
+
+    def __call__(self, words: Sequence[str], *, log: Path, prelude: str = "") -> Program:
+        """Begin it."""
+
+
+def begin(words: Sequence[str], *, log: Path, prelude: str = "") -> Program:
+    """Begin ``alora-ts`` with these words in a new Python.
+
+    Parameters
+    ----------
+    words : sequence of str
+    log : Path
+        Gets what it writes to standard output and error.
+    prelude : str
+        Python to run in the process first.
+    """
+    run = f"{prelude}\nfrom alora_ts.cli.main import run; run()"
+    with log.open("ab") as opened:
+        return subprocess.Popen(
+            [sys.executable, "-c", run, *words],
+            stdout=opened,
+            stderr=opened,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
 
 
 def find_program(name: str) -> str | None:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +13,7 @@ from typing import Any
 import httpx
 import numpy as np
 from benchmarks.serve_postgres import Server, running_server
-from benchmarks.serve_programs import free_port
+from benchmarks.serve_programs import Begin, Program, begin, free_port
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -25,7 +21,6 @@ from alora_ts.serve.store.engines import store_url
 
 __all__ = ["START", "VARIABLES", "Site", "of_models", "site"]
 
-PROGRAM = "from alora_ts.cli.main import run; run()"
 START = np.datetime64("2026-01-01", "us").astype(np.int64)
 VARIABLES = 10
 
@@ -33,7 +28,8 @@ VARIABLES = 10
 class Site:
     """A web process, workers and their store."""
 
-    def __init__(self, folder: Path, server: Server, config: str) -> None:
+    def __init__(self, folder: Path, server: Server, config: str, *, begin: Begin = begin) -> None:
+        self._begin = begin
         self.folder = folder
         self.port = free_port()
         self.config = folder / "serve.toml"
@@ -43,12 +39,10 @@ class Site:
         )
         self.engine = create_engine(store_url(server.address), pool_pre_ping=True)
         self.web = self._start("serve")
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.workers: list[Program] = []
 
-    def _start(self, command: str) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-c", PROGRAM, command, "--config", str(self.config)]
-        with (self.folder / "log").open("ab") as log:
-            return subprocess.Popen(words, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    def _start(self, command: str) -> Program:
+        return self._begin([command, "--config", str(self.config)], log=self.folder / "log")
 
     def ready(self) -> float:
         """Wait for the web process; returns the seconds."""
@@ -72,7 +66,7 @@ class Site:
     def kill(self, rng: random.Random) -> None:
         """Kill one of them and start another."""
         place = rng.randrange(len(self.workers))
-        self.workers[place].send_signal(signal.SIGKILL)
+        self.workers[place].kill()
         self.workers[place].wait()
         self.workers[place] = self._start("worker")
 
@@ -126,11 +120,11 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(config: Callable[[Path], str]) -> Iterator[tuple[Site, Server]]:
+def site(config: Callable[[Path], str], *, begin: Begin = begin) -> Iterator[tuple[Site, Server]]:
     """A site over a new store."""
     with tempfile.TemporaryDirectory() as name, running_server(fsync=True) as server:
         folder = Path(name)
-        place = Site(folder, server, config(folder))
+        place = Site(folder, server, config(folder), begin=begin)
         try:
             yield place, server
         finally:

@@ -20,7 +20,7 @@ import torch
 from benchmarks.serve_kafka_cluster import MockCluster
 from benchmarks.serve_process import make_model, make_rows
 from benchmarks.serve_producers import HttpProducer, MqttProducer, as_row
-from benchmarks.serve_programs import Broker
+from benchmarks.serve_programs import Begin, Broker, begin
 from benchmarks.serve_receiver import Receiver
 from benchmarks.serve_workers_site import START, VARIABLES, Site, of_models, site
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class KafkaSender(threading.Thread):
         return self._stored
 
 
-def soak(args: argparse.Namespace) -> dict[str, Any]:
+def soak(args: argparse.Namespace, *, begin: Begin = begin) -> dict[str, Any]:
     """Kill and restart while rows come; then compare."""
     names = [f"s{number}" for number in range(args.sources)]
     each = args.rows // args.sources
@@ -123,7 +123,7 @@ def soak(args: argparse.Namespace) -> dict[str, Any]:
             bus = BUS.format(brokers=cluster.address)
             return of_models(names, path) + lines + bus + HOOK.format(port=receiver.server_port)
 
-        with site(config) as (place, server):
+        with site(config, begin=begin) as (place, server):
             place.ready()
             place.add(3)
             place.until(

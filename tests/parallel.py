@@ -17,26 +17,28 @@ __all__ = ["Scheduling", "group_of", "long_first"]
 # One browser and one service are shared by the folder.
 FOLDERS = ("tests/serve/browser/",)
 
-# By their seconds in a run on one core (`--durations=0`). A file that is not here begins later.
+# By the clock in a run of all (`--durations=0`): many of them mostly wait. A file that is not here
+# begins later.
 LONGEST = (
     "tests/serve/browser/",
+    "tests/serve/core/test_workers_soak.py",
+    "tests/serve/core/test_workers.py",
+    "tests/serve/connect/test_kafka.py",
     "tests/docs/test_code_blocks.py",
+    "tests/serve/core/test_proxied.py",
+    "tests/serve/core/test_scoring.py",
+    "tests/serve/core/test_replay.py",
     "tests/bench/test_runner.py",
-    "tests/docs/test_notebooks.py",
-    "tests/serve/core/test_models.py",
-    "tests/serve/connect/test_nothing_lost.py",
-    "tests/fleet/test_ray.py",
-    "tests/fleet/test_long.py",
-    "tests/serve/connect/test_mqtt.py",
-    "tests/bench/test_figures.py",
-    "tests/fast/test_build.py",
-    "tests/serve/core/test_crash.py",
-    "tests/serve/core/test_api.py",
+    "tests/fleet/test_fleet.py",
     "tests/fleet/test_cli.py",
+    "tests/fast/test_library.py",
+    "tests/serve/core/test_security.py",
+    "tests/serve/connect/test_nothing_lost.py",
     "tests/metrics/test_twins.py",
-    "tests/serve/core/test_reload.py",
-    "tests/docs/test_site.py",
-    "tests/serve/connect/test_live.py",
+    "tests/serve/core/test_models.py",
+    "tests/test_without_posix.py",
+    "tests/integration/test_files.py",
+    "tests/fleet/test_long.py",
 )
 
 

@@ -34,3 +34,6 @@ for module, attributes in (
     for attribute in attributes:
         if hasattr(module, attribute):
             delattr(module, attribute)
+# From Python 3.13 on; where there is no affinity it counts all.
+if hasattr(os, "process_cpu_count"):
+    os.process_cpu_count = os.cpu_count

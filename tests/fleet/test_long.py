@@ -12,6 +12,7 @@ import torch
 from alora_ts import ALoRa, load
 from alora_ts.errors import AloraError, NotFittedError
 from alora_ts.fleet import LocalEngine, diagnose_long, fit_long
+from alora_ts.fleet.processes import begin_method
 from alora_ts.learning.descent import descend
 from alora_ts.network import ALoRaT
 from tests.fleet.machines import machine, quick
@@ -74,10 +75,12 @@ def test_a_part_that_fails_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_shared_batch_has_the_gradient_of_the_whole(tmp_path: Path) -> None:
-    from torch.multiprocessing.spawn import spawn
+    from torch.multiprocessing.spawn import start_processes
 
     processes = 2
-    spawn(gradients_of, (processes, str(tmp_path)), nprocs=processes)  # type: ignore[no-untyped-call]
+    start_processes(  # type: ignore[no-untyped-call]
+        gradients_of, (processes, str(tmp_path)), nprocs=processes, start_method=begin_method()
+    )
     network, options = network_and_options()
     for number, batch in enumerate(BATCHES):
         alone = _gradients(network, batch, options)

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tests.cli.invoke import QUICK, faulty, files, plant
+from tests.forked import begin
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> str:
     """What ``alora-ts ARGUMENTS`` prints, run in this folder."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from alora_ts.cli.main import run; run()", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONWARNINGS": "error::FutureWarning", "COLUMNS": "120"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+    log = folder / "printed"
+    go = f"import os, warnings; os.chdir({str(folder)!r}); os.environ['COLUMNS'] = '120'\n"
+    process = begin(
+        arguments, log=log, prelude=f"{go}warnings.simplefilter('error', FutureWarning)"
     )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "FutureWarning" not in done.stderr
-    return done.stdout
+    ended = process.wait(300)
+    printed = log.read_text()
+    log.unlink()
+    assert ended == code, printed
+    assert "FutureWarning" not in printed
+    return printed
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import torch
 
 from alora_ts.errors import AloraError, TrainingError
 from alora_ts.learning import EpochEnd, Training, TrainingSummary, train
+from alora_ts.learning.adam import Adam
 from alora_ts.learning.loop import _falling
 from alora_ts.learning.loss import judge
 from alora_ts.learning.sampling import WindowSource
@@ -152,13 +153,13 @@ def test_the_rate_rises_then_falls_to_zero() -> None:
 
 def test_a_constant_rate_neither_rises_nor_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     rates: list[float] = []
-    step = torch.optim.Adam.step
+    step = Adam.step
 
-    def spy(self: torch.optim.Adam, *arguments: object) -> object:
+    def spy(self: Adam, *arguments: object) -> object:
         rates.append(self.param_groups[0]["lr"])
         return step(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(torch.optim.Adam, "step", spy)
+    monkeypatch.setattr(Adam, "step", spy)
     run(network(), rows(200), learning_rate=2e-3, rate="constant")
     assert len(rates) == 12
     assert set(rates) == {2e-3}

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from alora_ts.baselines.daemon_network import DaemonNetworks, initialise
 from alora_ts.baselines.training import guard
+from alora_ts.learning.adam import Adam
 
 __all__ = ["AdversarialStep"]
 
@@ -40,9 +41,9 @@ class AdversarialStep:
         self._networks = networks
         self._window_weight = window_weight
         self._latent_weight = latent_weight
-        self._generator = torch.optim.Adam(networks.generator.parameters(), lr=rate)
-        self._of_windows = torch.optim.Adam(networks.of_windows.parameters(), lr=discriminator_rate)
-        self._of_latents = torch.optim.Adam(networks.of_latents.parameters(), lr=discriminator_rate)
+        self._generator = Adam(networks.generator.parameters(), lr=rate)
+        self._of_windows = Adam(networks.of_windows.parameters(), lr=discriminator_rate)
+        self._of_latents = Adam(networks.of_latents.parameters(), lr=discriminator_rate)
 
     def __call__(self, batch: Tensor) -> dict[str, float]:
         """Take one step with each of the three networks."""

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from alora_ts.baselines.windowed import Windows
 from alora_ts.errors import TrainingError
+from alora_ts.learning.adam import Adam
 from alora_ts.progress import Report, Step
 
 __all__ = [
@@ -186,7 +187,7 @@ class AdamStep:
         self._parameters = list(parameters)
         self._loss = loss
         self._clip = clip
-        self._optimiser = torch.optim.Adam(self._parameters, lr=rate, weight_decay=decay)
+        self._optimiser = Adam(self._parameters, lr=rate, weight_decay=decay)
 
     def __call__(self, batch: Tensor) -> dict[str, float]:
         """Learn from a batch."""

@@ -29,6 +29,7 @@ from torch.func import functional_call, stack_module_state
 
 from alora_ts.errors import AloraError
 from alora_ts.fast.threads import use_threads
+from alora_ts.learning.adam import Adam
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.progress import Progress, Report, Step, reporting
 
@@ -218,7 +219,7 @@ def _learn_attention(
         reconstruction: Tensor = encoding.reconstruction
         return reconstruction
 
-    adam = torch.optim.Adam(list(learned.values()), lr=_LEARNING_RATE)
+    adam = Adam(list(learned.values()), lr=_LEARNING_RATE)
     each = torch.arange(len(networks))[:, None]
     size = min(_BATCH, windows.shape[1])
     for _ in range(_STEPS):

@@ -21,6 +21,7 @@ from alora_ts.devices import usable_cores
 from alora_ts.errors import AloraError
 from alora_ts.fleet.engine import Finished, Memory, Result, Task
 from alora_ts.fleet.memory import available_memory
+from alora_ts.fleet.processes import begin_method
 
 __all__ = ["LocalEngine"]
 
@@ -55,8 +56,9 @@ class LocalEngine:
     Notes
     -----
     Each worker is a pool of one process, so that a process that dies takes only its own task with
-    it. Processes are spawned, not forked: torch's threads do not survive a fork. Scripts therefore
-    need the usual ``if __name__ == "__main__":``.
+    it. Workers are not forks of this process, as torch's threads do not survive a fork; see
+    :func:`~alora_ts.fleet.processes.begin_method`. Scripts therefore need the usual
+    ``if __name__ == "__main__":``.
 
     Examples
     --------
@@ -149,7 +151,7 @@ class _Pools:
     def submit(self, slot: int, work: Callable[[Task], Result], task: Task) -> Future[Result]:
         if slot not in self._pools:
             self._pools[slot] = ProcessPoolExecutor(
-                1, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
+                1, mp_context=multiprocessing.get_context(begin_method()), initializer=_begin
             )
         try:
             return self._pools[slot].submit(work, task)

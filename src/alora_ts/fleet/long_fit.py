@@ -19,13 +19,14 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.autograd import Function
-from torch.multiprocessing.spawn import spawn
+from torch.multiprocessing.spawn import start_processes
 from torch.nn.parallel import DistributedDataParallel
 
 from alora_ts.data import as_table
 from alora_ts.errors import AloraError
 from alora_ts.estimator import ALoRa
 from alora_ts.fast.threads import use_threads
+from alora_ts.fleet.processes import begin_method
 from alora_ts.learning.descent import descend
 from alora_ts.learning.loss import Loss
 from alora_ts.learning.options import Training
@@ -96,7 +97,9 @@ def fit_long(
             folder=folder,
             progress=progress if isinstance(progress, bool) else None,
         )
-        spawn(_one_of, (call,), nprocs=processes)  # type: ignore[no-untyped-call]
+        start_processes(  # type: ignore[no-untyped-call]
+            _one_of, (call,), nprocs=processes, start_method=begin_method()
+        )
     return target
 
 

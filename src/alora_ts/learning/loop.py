@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from alora_ts.errors import TrainingError
 from alora_ts.fast.backward import encode
 from alora_ts.learning import descent
+from alora_ts.learning.adam import Adam
 from alora_ts.learning.callbacks import Callback, EpochEnd
 from alora_ts.learning.loss import Loss, judge
 from alora_ts.learning.options import Training
@@ -85,7 +86,7 @@ def train(
     steps_per_epoch = max(1, min(epoch_windows, len(training)) // options.batch_size)
     batch = min(options.batch_size, len(training))
     total_steps = steps_per_epoch * epochs
-    optimiser = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
+    optimiser = Adam(network.parameters(), lr=options.learning_rate)
     factor = _falling if options.rate == "falling" else _constant
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: factor(step, total_steps))
     order = shuffled_forever(len(training), rng)

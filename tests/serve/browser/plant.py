@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import signal
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,16 +12,17 @@ from typing import Any
 import httpx
 import numpy as np
 import polars as pl
-from benchmarks.serve_programs import free_port
+from benchmarks.serve_programs import Program, free_port
 
 from alora_ts import ALoRa, Architecture
+from tests.cli.invoke import invoke
+from tests.forked import begin
 
 # One name looks like markup and must stay text, one has what separates names elsewhere.
 SIGNALS = ("inlet_flow", "pump_power", "pump_vibration", "tank_level <m>", "tank, hot & deep")
 STEP = dt.timedelta(seconds=10)
 # Rows of the fault in which a pump shakes and its power drops.
 FAULT = slice(420, 460)
-COMMAND = (sys.executable, "-c", "from alora_ts.cli.main import run; run()")
 
 
 def measure(rows: int, *, seed: int, fault: slice = slice(0)) -> np.ndarray:
@@ -78,7 +76,7 @@ class Running:
     """A service at work."""
 
     url: str
-    process: subprocess.Popen[str]
+    process: Program
     token: str | None = None
 
     def client(self) -> httpx.Client:
@@ -110,8 +108,9 @@ def wait_for(happened: Any, *, seconds: float = 300) -> Any:
 
 def make_token(folder: Path, role: str) -> str:
     """`alora-ts token create` for a service that keeps its files in ``folder``."""
-    command = [*COMMAND, "token", "create", "--role", role, "--folder", str(folder)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    done = invoke("token", "create", "--role", role, "--folder", folder)
+    assert done.code == 0, done.err
+    return done.out.strip()
 
 
 @contextmanager
@@ -127,19 +126,18 @@ def serving(
     port = port or free_port()
     file = folder.parent / f"{folder.name}.toml"
     file.write_text(settings)
-    command = [
-        *COMMAND, "serve", "--config", str(file),
+    words = [
+        "serve", "--config", str(file),
         "--model", f"plant={model}", "--folder", str(folder), "--port", str(port),
     ]  # fmt: skip
-    with (folder.parent / f"{folder.name}.log").open("a") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
-        running = Running(f"http://127.0.0.1:{port}", process, token)
-        try:
-            wait_for(lambda: _lives(running))
-            yield running
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(120)
+    process = begin(words, log=folder.parent / f"{folder.name}.log")
+    running = Running(f"http://127.0.0.1:{port}", process, token)
+    try:
+        wait_for(lambda: _lives(running))
+        yield running
+    finally:
+        process.terminate()
+        process.wait(120)
 
 
 def _lives(running: Running) -> bool:

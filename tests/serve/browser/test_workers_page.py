@@ -14,6 +14,7 @@ from benchmarks.serve_postgres import postgres_program, running_server
 from benchmarks.serve_workers_site import Site, of_models
 
 from tests.conftest import need_program
+from tests.forked import begin
 from tests.serve.browser.plant import now, rows_until
 from tests.serve.browser.watching import open_page, sideways
 
@@ -27,7 +28,7 @@ def place(tmp_path: Path, plant_model: Path) -> Iterator[Site]:
     except FileNotFoundError:
         need_program("initdb")
     with running_server() as server:
-        place = Site(tmp_path, server, of_models(SOURCES, plant_model))
+        place = Site(tmp_path, server, of_models(SOURCES, plant_model), begin=begin)
         try:
             place.ready()
             place.add(2)

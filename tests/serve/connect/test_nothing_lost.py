@@ -12,20 +12,21 @@ from benchmarks.serve_nothing_lost import prove, table
 from benchmarks.serve_programs import find_program
 
 from tests.conftest import need_program
+from tests.forked import begin
 
 
 @pytest.mark.slow
 def test_nothing_is_lost_or_repeated(tmp_path: Path) -> None:
     if find_program("mosquitto") is None:
         need_program("mosquitto")
-    proof = prove(tmp_path, rows=1500, kills=1, restarts=1)
+    proof = prove(tmp_path, rows=1500, kills=1, restarts=1, begin=begin)
     assert all(outcome.holds for outcome in proof.outcomes), table(proof)
     assert proof.refused == ()
 
 
 @pytest.mark.slow
 def test_nothing_is_lost_or_repeated_through_kafka(tmp_path: Path) -> None:
-    proof = serve_kafka.prove(tmp_path, rows=1500, sources=3, kills=1)
+    proof = serve_kafka.prove(tmp_path, rows=1500, sources=3, kills=1, begin=begin)
     assert proof.holds, serve_kafka.table(proof)
 
 

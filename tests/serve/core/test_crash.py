@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,17 +14,15 @@ from numpy.testing import assert_allclose
 from alora_ts import ALoRa
 from alora_ts.serve.service import Service
 from alora_ts.serve.settings import Settings
+from tests.forked import Forked, begin
 from tests.serve.core import plant
 from tests.serve.core.conftest import settle, stored_scores
 
-PROGRAM = "from alora_ts.cli.main import run; run()"
 
-
-def start(folder: Path, model: Path, port: int) -> subprocess.Popen[bytes]:
-    command = ["serve", "--model", f"plant={model}", "--folder", str(folder), "--port", str(port)]
+def start(folder: Path, model: Path, port: int) -> Forked:
+    words = ["serve", "--model", f"plant={model}", "--folder", str(folder), "--port", str(port)]
     folder.mkdir(exist_ok=True)
-    with (folder / "log").open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-c", PROGRAM, *command], stderr=log)
+    process = begin(words, log=folder / "log")
     deadline = time.monotonic() + 240
     while True:
         try:
@@ -54,7 +49,7 @@ def test_nothing_is_lost_when_the_service_is_killed(
     url = f"http://127.0.0.1:{port}/api/v1/sources/plant/rows"
     while sent < len(rows):
         if kills < 1 and sent > 350:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
             kills += 1
             # The last rows are sent again, as a sender does that heard no answer.
@@ -64,7 +59,7 @@ def test_nothing_is_lost_when_the_service_is_killed(
         answer = httpx.post(url, json={"rows": rows[sent : sent + size]}, timeout=120)
         assert answer.status_code == 200
         sent += size
-    process.send_signal(signal.SIGTERM)
+    process.terminate()
     assert process.wait(120) == 0
     assert kills == 1
     service = Service(Settings(folder=folder, models={"plant": model_file}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import ssl
 import subprocess
 from collections.abc import Callable, Iterator
@@ -19,7 +18,8 @@ from alora_ts.errors import AloraError
 from alora_ts.serve.check import check_certificate
 from alora_ts.serve.settings import Settings
 from tests.conftest import need_program
-from tests.serve.browser.plant import COMMAND, make_token, wait_for
+from tests.forked import begin
+from tests.serve.browser.plant import make_token, wait_for
 from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
@@ -42,17 +42,14 @@ def serving(
 ) -> Iterator[tuple[str, Path]]:
     """`alora-ts serve` in a process of its own: its address and its log."""
     port, log = free_port(), folder / "log"
-    command = [*COMMAND, "serve", "--model", f"plant={model}", "--folder", str(folder / "data")]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [*command, "--port", str(port), *flags], stdout=out, stderr=out, text=True
-        )
-        try:
-            wait_for_port(port)
-            yield f"{url}://127.0.0.1:{port}", log
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(120)
+    words = ["serve", "--model", f"plant={model}", "--folder", str(folder / "data")]
+    process = begin([*words, "--port", str(port), *flags], log=log)
+    try:
+        wait_for_port(port)
+        yield f"{url}://127.0.0.1:{port}", log
+    finally:
+        process.terminate()
+        process.wait(120)
 
 
 def peer_name(url: str, trust: Path) -> str:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from benchmarks.serve_process import ServiceProcess
 
+from tests.forked import begin
 from tests.serve.core import plant
 
 PATIENCE = 300.0
@@ -34,7 +35,7 @@ def test_settings_change_while_it_runs(tmp_path: Path, model_file: Path) -> None
     file.write_bytes(model_file.read_bytes())
     models = '[models]\nplant = "plant.alora"\n'
     with (
-        ServiceProcess(tmp_path / "service", models, prelude=LOOK_OFTEN) as service,
+        ServiceProcess(tmp_path / "service", models, prelude=LOOK_OFTEN, begin=begin) as service,
         httpx.Client(base_url=f"{service.url}/api/v1", timeout=120) as client,
     ):
 

@@ -23,6 +23,7 @@ from alora_ts.serve.client import ServiceClient
 from alora_ts.serve.replay import replay, table_blocks
 from alora_ts.serve.rows.interface import Row
 from tests.cli.invoke import invoke
+from tests.forked import begin
 from tests.serve.core import plant
 
 _COMMAND = [sys.executable, "-c", "from alora_ts.cli.main import run; run()"]
@@ -31,7 +32,7 @@ _COMMAND = [sys.executable, "-c", "from alora_ts.cli.main import run; run()"]
 @pytest.fixture(scope="module")
 def service(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     settings = f'late_limit = 1e8\n[models]\nplant = "{model_file}"\nother = "{model_file}"\n'
-    with ServiceProcess(tmp_path_factory.mktemp("service"), settings) as running:
+    with ServiceProcess(tmp_path_factory.mktemp("service"), settings, begin=begin) as running:
         yield running
 
 
@@ -157,7 +158,7 @@ def test_it_goes_on_when_the_service_comes_back(model_file: Path, tmp_path: Path
     """Killed in the midst and started again: every row is there once."""
     plant.frame(plant.values(600)).write_csv(tmp_path / "day.csv")
     settings = f'[models]\nplant = "{model_file}"\n'
-    with ServiceProcess(tmp_path / "service", settings) as service:
+    with ServiceProcess(tmp_path / "service", settings, begin=begin) as service:
         command = [*_COMMAND, "replay", "day.csv", "--to", service.url, "--speed", "100"]
         sender = subprocess.Popen(
             command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -208,7 +209,7 @@ def test_bad_calls_say_what_to_do(
 @pytest.mark.slow
 def test_tokens_and_foreign_columns(model_file: Path, tmp_path: Path) -> None:
     settings = f'[models]\nplant = "{model_file}"\n'
-    with ServiceProcess(tmp_path / "service", settings) as service:
+    with ServiceProcess(tmp_path / "service", settings, begin=begin) as service:
         data = tmp_path / "service" / "data"
         plant.frame(plant.values(5)).write_csv(tmp_path / "day.csv")
         pl.DataFrame({"time": [1], "colour": [2]}).write_csv(tmp_path / "other.csv")

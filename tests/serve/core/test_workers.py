@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -29,9 +27,9 @@ from alora_ts.serve.settings import Settings
 from alora_ts.serve.store.engines import store_url
 from alora_ts.serve.workers.process import refuse_sqlite
 from alora_ts.serve.workers.shares import fair_share
+from tests.forked import Forked, begin
 from tests.serve.core import plant
 
-PROGRAM = "from alora_ts.cli.main import run; run()"
 SOURCES = [f"s{number}" for number in range(6)]
 
 
@@ -45,17 +43,15 @@ class Processes:
         self.config.write_text(config, encoding="utf-8")
         self.port = free_port()
         self.engine = create_engine(store_url(server.address), pool_pre_ping=True)
-        self.all: list[subprocess.Popen[bytes]] = []
+        self.all: list[Forked] = []
 
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str) -> Forked:
         where = ["--config", str(self.config), "--store", self.address]
-        command = [sys.executable, "-c", PROGRAM, *words, *where, "--folder", f"{self.folder}/d"]
-        with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(command, stderr=log)
+        process = begin([*words, *where, "--folder", f"{self.folder}/d"], log=self.folder / "log")
         self.all.append(process)
         return process
 
-    def serve(self, workers: int) -> subprocess.Popen[bytes]:
+    def serve(self, workers: int) -> Forked:
         process = self.start("serve", "--port", str(self.port), "--workers", str(workers))
 
         def ready() -> bool:
@@ -107,7 +103,7 @@ class Processes:
         self.engine.dispose()
 
 
-def who(process: subprocess.Popen[bytes]) -> str:
+def who(process: Forked) -> str:
     return f"{os.uname().nodename}:{process.pid}"
 
 

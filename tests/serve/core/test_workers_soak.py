@@ -10,6 +10,7 @@ from benchmarks.serve_programs import find_program
 from benchmarks.serve_workers_soak import soak
 
 from tests.conftest import need_program
+from tests.forked import begin
 
 
 @pytest.mark.slow
@@ -21,7 +22,7 @@ def test_rows_by_three_ways_are_scored_and_told_once_through_kills_and_restarts(
         postgres_program("initdb")
     except FileNotFoundError:
         need_program("initdb")
-    found = soak(argparse.Namespace(rows=4800, sources=6, kills=3, pause=0.05, seed=0))
+    found = soak(argparse.Namespace(rows=4800, sources=6, kills=3, pause=0.05, seed=0), begin=begin)
     assert found["sources by MQTT, Kafka, HTTP"] == "2, 2, 2"
     assert (found["workers killed"], found["database restarts"]) == (3, 2)
     assert found["rows stored"] == found["rows sent"] == 4800

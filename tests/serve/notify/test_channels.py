@@ -162,9 +162,10 @@ def test_a_mail_describes_the_incident() -> None:
     async def story() -> list[str]:
         async with mail_server() as box:
             await SmtpNotifier(mailing(box.port)).notify(EVENT)
-            assert [c for c in box.commands if c.upper().startswith("RCPT")] == [
-                "rcpt TO:<night@example.org>",
-                "rcpt TO:<day@example.org>",
+            # From Python 3.13 on smtplib writes them in another case.
+            assert [c for c in map(str.lower, box.commands) if c.startswith("rcpt")] == [
+                "rcpt to:<night@example.org>",
+                "rcpt to:<day@example.org>",
             ]
             return box.mails
 
