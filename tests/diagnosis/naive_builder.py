@@ -124,5 +124,5 @@ def incident(
         "share": found["share"],
         "culprits": [variables[at] for at in found["culprits"]],
         "aside": [name for name, out in zip(variables, found["aside"], strict=True) if out],
-        "certainty": found["certainty"],
+        "certainty": naive.certainty(found),
     }

@@ -36,7 +36,7 @@ def observations(column: list[float], segments: list[int]) -> float:
 
 def widening(k: float) -> float:
     """How much wider a spread from k observations may be."""
-    return 1.0 if math.isinf(k) else math.sqrt(k / chi2.ppf(0.003, k))
+    return 1.0 if math.isinf(k) else math.sqrt(k / chi2.ppf(0.005, k))
 
 
 def plain_scale(usual: Usual, j: int) -> float:
@@ -123,9 +123,10 @@ def explain(
     as_peers = float(np.median(peers)) if peers else math.log1p(3)
     for j in range(d):
         if not moved[j]:
-            evidence[j] = as_peers if left[j] else 0.0
+            outside = [max(row[j] - usual.high[j], usual.low[j] - row[j]) > 0.05 for row in rows]
+            evidence[j] = as_peers * sum(outside) / n
     guilty = [aside[j] and (left[j] or (known and size(j) > 3)) for j in range(d)]
-    weight, normal, factor = evidence, 1.8 * math.sqrt(2), 2.0
+    weight, normal = evidence, 1.8 * math.sqrt(2)
     if known and judge.mechanisms is not None and surprise is not None:
         weight = []
         for j in range(d):
@@ -138,16 +139,15 @@ def explain(
                 unlike += steps / 2 * excess / (len(surprise) - steps + 1)
             unlike = max(unlike / judge.mechanisms.usual[j], 0.0)
             weight.append(math.log1p(unlike) + evidence[j] / 2)
-        normal, factor = 2 * math.sqrt(normal), 2.75
-    powers = [math.exp(factor * (one - max(weight))) for one in weight]
-    certainty = [one / sum(powers) for one in powers]
+        normal = 2 * math.sqrt(normal)
     if known:
         heaviest = max(weight)
         guilty = [
             guilty[j] or (weight[j] == heaviest and math.exp(heaviest) > normal) for j in range(d)
         ]
     if not any(guilty):
-        guilty = aside if any(aside) else [one == max(weight) for one in weight]
+        named = left if any(left) else aside
+        guilty = named if any(named) else [one == max(weight) for one in weight]
     excess = [max(math.exp(one) - normal, 0.0) for one in weight]
     total = sum(excess)
     share = [one / total if total else 1 / d for one in excess]
@@ -158,10 +158,14 @@ def explain(
         "share": share,
         "aside": aside,
         "weight": weight,
-        "certainty": certainty,
         "normal": normal,
-        "factor": factor,
     }
+
+
+def certainty(found: dict[str, Any]) -> float:
+    """Of the first culprit: against the others, and one signal that behaves."""
+    powers = [math.exp(found["weight"][j]) ** 2 for j in found["culprits"]]
+    return powers[0] / (sum(powers) + found["normal"] ** 2)
 
 
 def beyond(judge: Judge, values: np.ndarray) -> np.ndarray:
@@ -198,8 +202,6 @@ def lead(judge: Judge, found: dict[str, Any], values: np.ndarray) -> None:
         return
     found["weight"][firsts[0]] += 1
     weight, d = found["weight"], len(found["weight"])
-    powers = [math.exp(found["factor"] * (one - max(weight))) for one in weight]
-    found["certainty"] = [one / sum(powers) for one in powers]
     excess = [max(math.exp(one) - found["normal"], 0.0) for one in weight]
     found["share"] = [one / sum(excess) if sum(excess) else 1 / d for one in excess]
     found["culprits"] = sorted(found["culprits"], key=lambda j: (-weight[j], j))

@@ -56,12 +56,30 @@ def test_explanations_equal_the_loops(seed: int, d: int, n: int, surprised: bool
     twin = naive.explain(judge, values, surprise)
     assert found.aside.tolist() == twin["aside"]
     np.testing.assert_allclose(found.share, twin["share"], rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(found.certainty, twin["certainty"], rtol=1e-3, atol=1e-6)
+    assert found.certainty == pytest.approx(naive.certainty(twin), rel=1e-3)
     assert sorted(found.culprits.tolist()) == sorted(twin["culprits"])
     in_order = [twin["weight"][at] for at in found.culprits]
     np.testing.assert_allclose(in_order, sorted(in_order, reverse=True), rtol=1e-4)
     assert len(found.culprits) > 0
-    assert found.certainty.sum() == pytest.approx(1)
+
+
+def test_how_many_signals_behave_does_not_matter_to_the_certainty() -> None:
+    rng = np.random.default_rng(0)
+    normal = np.cumsum(rng.normal(size=(200, 40)), 0)  # too few rows to know relations
+    today = normal[-30:].copy()
+    today[:, 0] += 20 * normal[:, 0].std()
+    few, many = (judge_of(normal[:, :d]).explain(today[:, :d], None) for d in (4, 40))
+    assert few.culprits.tolist() == many.culprits.tolist() == [0]
+    assert few.certainty == pytest.approx(many.certainty)
+
+
+def test_a_constant_that_moved_in_one_row_comes_after_one_that_is_away() -> None:
+    normal = np.column_stack([np.cumsum(np.random.default_rng(0).normal(size=200)), np.ones(200)])
+    today = np.tile([normal[:, 0].max() + 30 * normal[:, 0].std(), 1.0], (30, 1))
+    today[7, 1] = 2.0
+    assert judge_of(normal).explain(today, None).culprits.tolist() == [0, 1]
+    today[:, 0] = normal[:, 0].mean()
+    assert judge_of(normal).explain(today, None).culprits.tolist() == [1]
 
 
 def test_the_heaviest_is_a_culprit_although_it_stayed_within_its_range() -> None:

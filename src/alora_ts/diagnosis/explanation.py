@@ -22,10 +22,10 @@ not. Where the relations between signals are known, the divergence D of one-step
 rows, and a signal weighs e / 2 + log(1 + D); one that was surely away before any other culprit was
 (:mod:`alora_ts.diagnosis.onset`) weighs 1 more. The heaviest is a culprit even if it stayed within
 its range, as one that got stuck does. Where relations are not known, a signal weighs e. Culprits
-are in order of weight, the origin is the first of them, and its certainty is the softmax of the
-weights times 2.75 and times 2. Both factors were
-fitted on simulated systems and recorded faults; docs/rootcause.md says on which, and how
-certainties do on others.
+are in order of weight, and the origin is the first of them. Its certainty is the softmax of twice
+the weights of the culprits and of one signal that behaves, which stands for whatever else it may
+have been: how many signals behave says nothing about those that do not. docs/rootcause.md says on
+which data the factor was chosen, and how certainties do on others.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ _FIRST = 1.0
 """What a culprit weighs more that left normal before all others."""
 
 _ROUNDS = 10
-_SHARPNESS, _SHARPNESS_ALONE = 2.75, 2.0
+_SHARPNESS = 2.0
+"""Factor of weights in certainties."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +95,10 @@ class Explanation:
         From what the others imply, in deviations.
     expected : ndarray of shape (n, d)
         What the others imply, in the signals' own units.
-    certainty : ndarray of shape (d,)
-        How likely each signal is the origin; sums to 1.
     weight : ndarray of shape (d,)
         What shares and certainties come from.
-    normal, sharpness : float
-        Weight of a signal that behaves, and the factor of certainties.
+    normal : float
+        Weight of a signal that behaves.
     """
 
     culprits: NDArray[np.intp]
@@ -107,10 +106,14 @@ class Explanation:
     aside: NDArray[np.bool_]
     deviation: Array
     expected: Array
-    certainty: Array
     weight: Array
     normal: float
-    sharpness: float
+
+    @property
+    def certainty(self) -> float:
+        """How likely the first culprit is the origin, and not another one or something else."""
+        among = np.append(self.weight[self.culprits], self.normal)
+        return float(softmax(_SHARPNESS * among)[0])
 
     def led_by(self, first: int) -> Explanation:
         """The same, knowing that one culprit left normal before all others."""
@@ -121,7 +124,6 @@ class Explanation:
             self,
             culprits=self.culprits[order],
             share=_share(weight, self.normal),
-            certainty=softmax(self.sharpness * weight),
             weight=weight,
         )
 
@@ -221,19 +223,20 @@ class Judge:
         off = scaled - implied
         evidence = _evidence(off, scale)
         left = _left(scaled, usual)
-        silent = ~usual.moved  # without a scale: as strong as what else left its range usually is
+        # Without a scale: as strong as what else left its range usually is, while it is away.
+        silent = ~usual.moved
         peers = evidence[left & ~silent]
         moved = float(np.median(peers)) if len(peers) else float(np.log1p(_BEYOND))
-        evidence = np.where(silent, np.where(left, moved, 0.0), evidence)
+        away = (_outside(scaled, usual) > _MOVED_AT_ALL).mean(0)
+        evidence = np.where(silent, moved * away, evidence)
         deviation = off / scale
         guilty = aside & (left | (_size(deviation) > _BEYOND) if usual.relations else left)
-        weight, normal, sharpness = self._weigh(evidence, surprise)
-        certainty = softmax(sharpness * weight)
+        weight, normal = self._weigh(evidence, surprise)
         if usual.relations:
             # One that got stuck need not leave its range.
             guilty |= (weight == weight.max()) & (weight > normal)
         if not guilty.any():
-            guilty = aside if aside.any() else weight == weight.max()
+            guilty = next((some for some in (left, aside) if some.any()), weight == weight.max())
         share = _share(weight, normal)
         named = guilty & (left | (share >= _SEEN))
         guilty = named if named.any() else guilty
@@ -245,10 +248,8 @@ class Judge:
             aside=aside,
             deviation=deviation,
             expected=self.standardiser.restore(implied),
-            certainty=certainty,
             weight=weight,
             normal=normal,
-            sharpness=sharpness,
         )
 
     def _scale(self, values: NDArray[np.floating]) -> Array:
@@ -276,16 +277,14 @@ class Judge:
             implied, scale = usual.implied(scaled, aside, limit=self.limit)
         return aside, implied, scale
 
-    def _weigh(
-        self, evidence: Array, surprise: NDArray[np.floating] | None
-    ) -> tuple[Array, float, float]:
-        """What each signal weighs, what one that behaves does, and the factor of certainties."""
+    def _weigh(self, evidence: Array, surprise: NDArray[np.floating] | None) -> tuple[Array, float]:
+        """What each signal weighs, and what one that behaves does."""
         if not self.usual.relations or self.mechanisms is None or surprise is None:
-            return evidence, _NORMAL, _SHARPNESS_ALONE
+            return evidence, _NORMAL
         unlike = self.mechanisms.unlike(surprise, self.window)
         weight = np.log1p(np.maximum(unlike, 0.0)) + evidence / 2
         # A divergence is 1 in normal windows, by its unit.
-        return weight, float(np.log1p(1.0) + _NORMAL / 2), _SHARPNESS
+        return weight, float(np.log1p(1.0) + _NORMAL / 2)
 
 
 def _share(weight: Array, normal: float) -> Array:
@@ -305,8 +304,14 @@ def _size(deviation: Array) -> Array:
     return result
 
 
+def _outside(scaled: Array, usual: Usual) -> Array:
+    """How far values are outside all that training showed, (n, d); at most 0 within it."""
+    result: Array = np.maximum(scaled - usual.high, usual.low - scaled)
+    return result
+
+
 def _left(scaled: Array, usual: Usual) -> NDArray[np.bool_]:
     """Which signals went further beyond all that training showed than two deviations."""
-    beyond = np.maximum(scaled.max(0) - usual.high, usual.low - scaled.min(0))
+    beyond = _outside(scaled, usual).max(0)
     left: NDArray[np.bool_] = beyond > np.where(usual.moved, _OUTSIDE * usual.spread, _MOVED_AT_ALL)
     return left

@@ -64,7 +64,7 @@ def tell(judge: Judge, variables: Sequence[str], rows: Rows, before: Rows) -> St
     names = {variables[at] for at in listed}
     return Story(
         culprits=tuple(_culprit(judge, found, rows, at, variables[at]) for at in listed),
-        origin=Origin(variables[origin], float(found.certainty[origin])),
+        origin=Origin(variables[origin], found.certainty),
         spread=tuple(one for one in reached if one.variable in names),
         aside=tuple(variables[at] for at in np.flatnonzero(found.aside).tolist()),
     )

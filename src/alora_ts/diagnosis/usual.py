@@ -4,11 +4,11 @@ A deviation needs a scale. The standard deviation of the normal rows alone will 
 that moved twice in training has a tiny one, and when it moves a third time it seems thousands of
 deviations away. What tells such a scale from a sure one is neither the unit nor where zero lies,
 but how much was observed. With k independent observations behind a standard deviation s, the true
-one is with 99.7 % confidence at most
+one is with 99.5 % confidence at most
 
-    s · √(k / χ²_0.003(k)),
+    s · √(k / χ²_0.005(k)),
 
-18 times s for k = 2, 1.9 times for k = 15, s itself for many. k is the smaller of the number of
+14 times s for k = 2, 1.8 times for k = 15, s itself for many. k is the smaller of the number of
 changes and the number of rows divided by the time the variable takes to forget. That limit is the
 scale.
 
@@ -34,7 +34,7 @@ __all__ = ["Usual", "learn_usual"]
 
 Array = NDArray[np.float64]
 
-_CONFIDENCE = 0.997
+_CONFIDENCE = 0.995
 _RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _MOST_ROWS = 20_000
 _MOST_VARIABLES = 1000  # beyond it no relations are learned: the matrix would outgrow the network
