@@ -1,12 +1,12 @@
-"""Certainty of origins where relations between signals are not known, with other factors.
+"""Certainty of origins with other factors, family by family, each left out in turn.
 
-    python -m benchmarks.certainty          # results/certainty.md
+    python -m benchmarks.certainty          # results/certainty.md, 10 minutes
 
-A model of few rows judges each signal by its own range, and the certainty of an origin is the
-softmax of the weights times a factor that was chosen on the Sock Shop
-(:mod:`alora_ts.diagnosis.explanation`). Simulated systems of five families, of which only the last
-250 normal rows are learned, are judged with other factors: were there one that is right for some
-families, would it be for the others?
+The certainty of an origin is the softmax of a factor times the weights of the culprits
+(:mod:`alora_ts.diagnosis.explanation`). Were there a factor that is right for some families of
+systems, would it be for the others? Simulated systems are judged twice: with all their normal rows,
+of which relations between signals are learned, and with the last 250, of which for most they are
+not; so are simulated shops (:mod:`benchmarks.shops`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from benchmarks.origin_systems import record
+from benchmarks import shops
+from benchmarks.origin_systems import FAMILIES, record
 
 from alora_ts import ALoRa
 from alora_ts.bench.rootcause import calibration_error, calibration_error_by_chance
@@ -25,9 +26,13 @@ from alora_ts.diagnosis import explanation
 
 OUT = Path("results/certainty.md")
 ROWS, LEAD = 250, 100
-FACTORS = (1.5, 2.0, 3.0, 4.0, 5.0)
-NUMBERS = range(1000, 1005)
-SYSTEMS = 8
+FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0)
+NUMBERS = range(4000, 4004)
+SYSTEMS = 6
+SHOPS = range(200_000, 200_030)
+
+Said = dict[str, dict[float, list[tuple[float, bool]]]]
+"""By family and factor: certainties, and whether they were of the origin."""
 
 
 def recorded(family: str, number: int) -> Iterator[RootCauseCase]:
@@ -52,19 +57,23 @@ def recorded(family: str, number: int) -> Iterator[RootCauseCase]:
 
 
 def cases() -> Iterator[RootCauseCase]:
-    """Of all families, with few normal rows."""
-    for family in ("linear", "nonlinear", "instant"):
+    """Of all families, those of one system next to each other."""
+    for family in FAMILIES:
         for number in NUMBERS:
-            yield from (replace(one, normal=one.normal[-ROWS:]) for one in recorded(family, number))
+            yield from recorded(family, number)
     for system in SIMULATED:
-        for one in simulated_cases(system, count=SYSTEMS):
-            yield replace(one, normal=one.normal[-ROWS:])
+        yield from simulated_cases(system, count=SYSTEMS)
+
+
+def few(case: RootCauseCase) -> RootCauseCase:
+    """The same with few normal rows."""
+    return replace(case, normal=case.normal[-ROWS:], system=f"{case.system}, {ROWS} rows")
 
 
 def judge(model: ALoRa, case: RootCauseCase) -> Iterator[tuple[float, float, bool]]:
     """Factor, certainty of the origin of the worst incident, and whether it is right."""
     for factor in FACTORS:
-        explanation._SHARPNESS_ALONE = factor
+        explanation._SHARPNESS = factor
         found = model.diagnose(case.anomalous, progress=False)
         touched = [one for one in found.incidents if one.end > case.start and one.start < case.end]
         worst = max(touched, key=lambda one: one.score, default=None)
@@ -73,34 +82,82 @@ def judge(model: ALoRa, case: RootCauseCase) -> Iterator[tuple[float, float, boo
             yield factor, worst.origin.certainty, named == case.cause
 
 
-def main() -> None:
-    """Measure and write the page."""
-    found: dict[str, dict[float, list[tuple[float, bool]]]] = {}
+def judge_shops() -> Iterator[tuple[float, float, bool]]:
+    """The same of simulated shops, whose models know no relations."""
+    for number in SHOPS:
+        shop = shops.draw(number)
+        model = ALoRa(threads=1).fit(shops.table(shop.normal, shop), progress=False)
+        rows = shops.table(shop.under, shop)
+        for factor in FACTORS:
+            explanation._SHARPNESS = factor
+            found = model.diagnose(rows, progress=False).incidents
+            worst = max(found, key=lambda one: one.score, default=None)
+            if worst is not None and worst.origin is not None:
+                yield factor, worst.origin.certainty, worst.origin.variable in shop.faulty
+
+
+def collect(relations: bool) -> Said:
+    """Of the models that know relations, or of those that do not."""
+    found: Said = {}
     key, model = b"", ALoRa()
-    for case in cases():
+    for each in cases():
+        case = each if relations else few(each)
         if (now := case.normal.tobytes()) != key:
             key, model = now, ALoRa(threads=1).fit(case.normal, progress=False)
             print(case.system, case.name, flush=True)
-        if model.model_.judge.usual.relations:
-            continue
-        for factor, certainty, right in judge(model, case):
-            found.setdefault(case.system, {}).setdefault(factor, []).append((certainty, right))
+        if model.model_.judge.usual.relations == relations:
+            for factor, *said in judge(model, case):
+                found.setdefault(case.system, {}).setdefault(factor, []).append((said[0], said[1]))
+    if not relations:
+        for factor, *said in judge_shops():
+            found.setdefault("shops", {}).setdefault(factor, []).append((said[0], said[1]))
+    return found
+
+
+def error(said: list[tuple[float, bool]]) -> float:
+    """Calibration error in ten bins."""
+    return calibration_error(np.array([one for one, _ in said]), np.array([one for _, one in said]))
+
+
+def measured(found: Said) -> str:
+    """A line for each family, a column for each factor."""
     head = " | ".join(f"factor {factor:g}" for factor in FACTORS)
     lines = [f"| family | origins | right | {head} |", f"|{'---|' * (3 + len(FACTORS))}"]
     for system, by in found.items():
-        truth = np.array([one for _, one in by[FACTORS[0]]])
         cells = []
         for factor in FACTORS:
-            said = np.array([one for one, _ in by[factor]])
-            error = calibration_error(said, truth)
-            chance, _ = calibration_error_by_chance(said)
-            cells.append(f"{said.mean():.2f} / {error:.2f} ({chance:.2f})")
-        lines.append(f"| {system} | {len(truth)} | {truth.mean():.2f} | {' | '.join(cells)} |")
+            certainty = np.array([one for one, _ in by[factor]])
+            chance, _ = calibration_error_by_chance(certainty)
+            cells.append(f"{certainty.mean():.2f} / {error(by[factor]):.2f} ({chance:.2f})")
+        truth = [one for _, one in by[FACTORS[0]]]
+        lines.append(f"| {system} | {len(truth)} | {np.mean(truth):.2f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def left_out(found: Said) -> str:
+    """For each family the factor that is best in the mean of the others, and its error there."""
+    lines = ["| left out | factor of the others | error |", "|---|---|---|"]
+    for system, own in found.items():
+        others = [by for name, by in found.items() if name != system]
+        means = {factor: np.mean([error(by[factor]) for by in others]) for factor in FACTORS}
+        best = min(FACTORS, key=means.__getitem__)
+        lines.append(f"| {system} | {best:g} | {error(own[best]):.2f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and write the page."""
+    known, unknown = collect(True), collect(False)
     page = [
-        "# Certainty of origins where relations between signals are not known",
-        "Mean certainty / calibration error in 10 bins (of exact certainties, in the mean). "
-        f"Systems of which {ROWS} normal rows were learned. `python -m benchmarks.certainty`",
-        "\n".join(lines),
+        "# Certainty of origins with other factors",
+        "Mean certainty / calibration error in 10 bins (of exact certainties, in the mean), of the "
+        "worst incident that touches each fault. `python -m benchmarks.certainty`",
+        "## Where relations between signals are known",
+        measured(known),
+        left_out(known),
+        "## Where they are not",
+        measured(unknown),
+        left_out(unknown),
     ]
     OUT.write_text("\n\n".join(page) + "\n")
     print(OUT.read_text())

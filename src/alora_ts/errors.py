@@ -12,6 +12,8 @@ from collections.abc import Iterable
 
 __all__ = ["AloraError", "ArtifactError", "DataError", "NotFittedError", "TrainingError", "nearest"]
 
+_LISTED, _SHOWN = 60, 5
+
 
 class AloraError(ValueError):
     """Base of all errors that name their place and their remedy."""
@@ -42,8 +44,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "; did you mean 'spearman'? Known: pearson, spearman"
     >>> nearest("zzz", ["spearman"])
     '; known: spearman'
+    >>> nearest("sensor", (f"flow{at}" for at in range(100, 500)))
+    '; known: flow100, flow101, flow102, flow103, flow104, … (400 in all)'
     """
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1)
+    # Methods and settings are all worth reading; the signals of a plant are not.
     listed = ", ".join(known)
+    if len(known) > _LISTED:
+        listed = ", ".join(known[:_SHOWN]) + f", … ({len(known)} in all)"
     return f"; did you mean {close[0]!r}? Known: {listed}" if close else f"; known: {listed}"

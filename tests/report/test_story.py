@@ -40,6 +40,14 @@ def test_the_first_to_leave_normal_is_told_before_the_strongest_signal():
     assert story.culprit == "x1"
 
 
+def test_what_was_away_from_the_first_row_on_had_begun_by_then():
+    values, expected = spreading()
+    found = diagnosis_of(values, expected)
+    story = tell(found)[0]
+    earlier = replace(story, reached=(replace(story.reached[0], before=True), *story.reached[1:]))
+    assert sentence(earlier, Clock.of(found)).startswith("had begun by row 60 in x1 (above normal)")
+
+
 def test_a_diffuse_incident_is_said_to_be_one():
     values = np.zeros((120, 12))
     values[60:80] += 4.0

@@ -161,7 +161,7 @@ def keep_known(edges: Edges, known: Iterable[str], *, where: str) -> tuple[Edges
     ((('valve', 'flow'),), ('sky',))
     >>> keep_known((("cart", "load"),), ["cart_cpu", "load"], where="edges.csv")
     Traceback (most recent call last):
-    alora_ts.errors.DataError: edges.csv: unknown name 'cart'; ... if it is a group, give ...
+    alora_ts.errors.DataError: edges.csv: unknown name 'cart'; if it is a group, give ...
     """
     names = set(known)
     unknown = dict.fromkeys(one for edge in edges for one in edge if one not in names)
@@ -170,7 +170,7 @@ def keep_known(edges: Edges, known: Iterable[str], *, where: str) -> tuple[Edges
         name = next(iter(unknown))
         grouped = any(name in one for one in names)
         hint = "; if it is a group, give the rule of groups too" if grouped else ""
-        raise DataError(f"{where}: unknown name {name!r}{nearest(name, names)}{hint}")
+        raise DataError(f"{where}: unknown name {name!r}{hint}{nearest(name, names)}")
     return kept, tuple(unknown)
 
 

@@ -97,7 +97,7 @@ def _onset_fact(onset: Mapping[str, Any]) -> Fact:
     text = f"{onset['variable']}, {onset['direction']} normal from {_spoken(onset['time'])}"
     earliest = onset["earliest"]
     if earliest is None:
-        return Fact("onset", text, "It was so already in the first row known.")
+        return Fact("onset", f"{text} or before", "It was so in the first row looked at.")
     if earliest == onset["time"]:
         return Fact("onset", text)
     return Fact("onset", text, f"It may have begun as early as {_spoken(earliest)}.")

@@ -19,11 +19,15 @@ __all__ = ["Reached", "Story", "sentence", "summary", "tell"]
 
 @dataclass(frozen=True)
 class Reached:
-    """The row at which an incident reached a signal, and on which side of normal it then was."""
+    """The row at which an incident reached a signal, and on which side of normal it then was.
+
+    ``before``: it was away already in the first row looked at.
+    """
 
     variable: str
     row: int
     direction: str
+    before: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ def tell(diagnosis: Diagnosis) -> tuple[Story, ...]:
             position,
             incident,
             tuple(
-                Reached(one.variable, row_of(one.time), one.direction) for one in incident.spread
+                Reached(one.variable, row_of(one.time), one.direction, one.earliest is None)
+                for one in incident.spread
             ),
         )
         for position, incident in enumerate(diagnosis.incidents, start=1)
@@ -91,8 +96,9 @@ def sentence(story: Story, clock: Clock) -> str:
             f"{number(incident.score)} times the alarm level"
         )
     first = story.reached[0]
+    began = "had begun by" if first.before else "began at"
     said = (
-        f"began at {clock.at(first.row)} in {first.variable} ({first.direction} normal), "
+        f"{began} {clock.at(first.row)} in {first.variable} ({first.direction} normal), "
         f"{number(incident.score)} times the alarm level"
     )
     if incident.diffuse:
