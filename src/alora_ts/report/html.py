@@ -150,7 +150,7 @@ def _summary_card(diagnosis: Diagnosis, stories: tuple[Story, ...], clock: Clock
         tiles.append(("Highest peak", f"{number(max(s.incident.score for s in stories))}×"))
     tiles += [
         ("Time in alarm", f"{alarms / rows:.1%}"),
-        ("Watched", clock.between(0, rows - 1)),
+        ("Watched", clock.span(0, rows)),
         ("Signals", f"{d:,}"),
         ("Rows", f"{rows:,}"),
     ]

@@ -127,8 +127,16 @@ class Clock:
         return " ".join(said[:2])
 
     def span(self, first: int, end: int) -> str:
-        """Write how long the rows from ``first`` to before ``end`` last."""
-        return self.between(first, end - 1) if end - 1 > first else "one row"
+        """Write how long the rows from ``first`` to before ``end`` last.
+
+        Examples
+        --------
+        >>> Clock(np.array([0.0, 1.0, 2.0]), "row").span(0, 3)
+        '3 rows'
+        """
+        if end - 1 == first:
+            return "one row"
+        return f"{end - first:,} rows" if self.kind == "row" else self.between(first, end - 1)
 
     def ticks(self, low: float, high: float, *, most: int = 7) -> list[tuple[float, str]]:
         """Choose round moments between two and write them short.
