@@ -26,9 +26,9 @@ from alora_ts.diagnosis import explanation
 
 OUT = Path("results/certainty.md")
 ROWS, LEAD = 250, 100
-FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0)
-NUMBERS = range(4000, 4004)
-SYSTEMS = 6
+FACTORS = (1.0, 1.5, 2.0, 3.0)
+NUMBERS = range(4000, 4006)
+SYSTEMS = 12
 SHOPS = range(200_000, 200_030)
 
 Said = dict[str, dict[float, list[tuple[float, bool]]]]

@@ -164,8 +164,8 @@ def explain(
 
 def certainty(found: dict[str, Any]) -> float:
     """Of the first culprit: against the others, and one signal that behaves."""
-    powers = [math.exp(found["weight"][j]) ** 2 for j in found["culprits"]]
-    return powers[0] / (sum(powers) + found["normal"] ** 2)
+    powers = [math.exp(found["weight"][j]) ** 1.5 for j in found["culprits"]]
+    return powers[0] / (sum(powers) + found["normal"] ** 1.5)
 
 
 def beyond(judge: Judge, values: np.ndarray) -> np.ndarray:

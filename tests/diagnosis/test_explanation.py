@@ -291,7 +291,7 @@ def test_being_first_decides_between_equals_and_only_when_alone() -> None:
     before[2:, 1] = 8.0
     name, surer = told(judge)
     assert name == "early"
-    assert surer > 0.8
+    assert surer > 0.75
     assert told(plain)[0] == "late"  # without relations only size counts
 
 

@@ -22,10 +22,10 @@ not. Where the relations between signals are known, the divergence D of one-step
 rows, and a signal weighs e / 2 + log(1 + D); one that was surely away before any other culprit was
 (:mod:`alora_ts.diagnosis.onset`) weighs 1 more. The heaviest is a culprit even if it stayed within
 its range, as one that got stuck does. Where relations are not known, a signal weighs e. Culprits
-are in order of weight, and the origin is the first of them. Its certainty is the softmax of twice
-the weights of the culprits and of one signal that behaves, which stands for whatever else it may
-have been: how many signals behave says nothing about those that do not. docs/rootcause.md says on
-which data the factor was chosen, and how certainties do on others.
+are in order of weight, and the origin is the first of them. Its certainty is the softmax of 1.5
+times the weights of the culprits and of one signal that behaves, which stands for whatever else it
+may have been: how many signals behave says nothing about those that do not. docs/rootcause.md says
+on which data the factor was chosen, and how certainties do on others.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _FIRST = 1.0
 """What a culprit weighs more that left normal before all others."""
 
 _ROUNDS = 10
-_SHARPNESS = 2.0
+_SHARPNESS = 1.5
 """Factor of weights in certainties."""
 
 
