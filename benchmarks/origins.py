@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", default=str(_RESULTS / "origins.md"))
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    command = f"python benchmarks/origins.py --systems {args.systems}"
+    command = f"python benchmarks/origins.py --systems {args.systems} --seeds {args.seeds}"
     outcomes = []
     for number in range(args.first, args.first + args.systems):
         for family in FAMILIES:
