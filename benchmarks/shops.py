@@ -21,7 +21,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa, Incident
-from alora_ts.bench.rootcause import calibration_error
 
 Array = NDArray[np.float64]
 
@@ -61,7 +60,7 @@ class Tally:
     among_three: list[bool] = field(default_factory=list)
     service: list[bool] = field(default_factory=list)
     innocents: int = 0
-    certainty: list[float] = field(default_factory=list)
+    found: int = 0
 
     def add(self, shop: Shop, incident: Incident | None) -> None:
         """Count one incident; none names nothing."""
@@ -70,8 +69,7 @@ class Tally:
         self.among_three.append(bool(set(named[:3]) & set(shop.faulty)))
         self.service.append(named[:1] != [] and _service(named[0]) == _service(shop.faulty[0]))
         self.innocents += len((set(named[:3]) & innocents(shop)) - set(shop.faulty))
-        if incident is not None and incident.origin is not None:
-            self.certainty.append(incident.origin.certainty)
+        self.found += incident is not None
 
 
 def innocents(shop: Shop) -> set[str]:
@@ -174,12 +172,10 @@ def _line(name: str, given: Tally, alone: Tally) -> str:
     def part(hits: list[bool]) -> str:
         return f"{np.mean(hits):.2f}"
 
-    error = calibration_error(np.array(given.certainty), np.array(given.first))
     cells = [
         *(part(one) for one in (given.first, given.among_three, given.service)),
         str(given.innocents + alone.innocents),
-        f"{np.mean(given.certainty):.2f} / {error:.2f}",
-        f"{len(alone.certainty)} of {len(alone.first)}",
+        f"{alone.found} of {len(alone.first)}",
         part(alone.first),
     ]
     return f"| {name} | {' | '.join(cells)} |"
@@ -188,9 +184,9 @@ def _line(name: str, given: Tally, alone: Tally) -> str:
 def main() -> None:
     """Measure and write the page."""
     lines = [
-        "| shops | AC@1 | AC@3 | service AC@1 | innocents | certainty / its error | found alone "
+        "| shops | AC@1 | AC@3 | service AC@1 | innocents | found alone "
         "| AC@1 of those found alone, of all |",
-        f"|{'---|' * 8}",
+        f"|{'---|' * 7}",
     ]
     for number, (name, settings) in enumerate(VARIATIONS.items()):
         given, alone = Tally(), Tally()
