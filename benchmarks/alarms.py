@@ -50,6 +50,7 @@ VARIANTS: Variants = {
         "pairs": 512,
         "architecture": Architecture(layers=3),
         "alarm_share": 0.02,
+        "drift_memory": 2000,
     },
     "budget 2000": {"false_alarms": "1 per 2000 rows"},
     "budget 5000": {"false_alarms": "1 per 5000 rows"},
