@@ -52,6 +52,17 @@ def test_weights_that_would_underflow_leave_a_level_to_measure_by(name: str) -> 
     assert 0 < scores.max() < 1e3
 
 
+def test_a_score_that_depends_on_its_whole_segment_is_calibrated_on_whole_segments() -> None:
+    x = np.sin(np.arange(600)[:, None] * [0.2, 0.3])
+    detector = get("daemon", window=16, base=4, latent=8, epochs=1, draws=0)
+    calibrated = Calibrated(detector, held_back=0.25).fit(x)
+    held = hold_back(600, 0.25, window=16)
+    normal = detector.score(x)[held]
+    blocks = np.cumsum(np.r_[True, np.diff(np.flatnonzero(held)) > 1])
+    level = choose_level(np.maximum(normal, 1e-12), blocks, alarms=AlarmOptions(), gap=10)
+    assert calibrated.threshold_.value == pytest.approx(level.value)
+
+
 def test_held_back_rows_have_the_past_that_ran_into_them() -> None:
     """No cold start: the first row of a block is scored as in the middle of a series."""
     x = np.cumsum(np.random.default_rng(0).normal(size=(600, 2)), axis=0)

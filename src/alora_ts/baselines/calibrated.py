@@ -112,11 +112,19 @@ class Calibrated:
         """Scores of the held-back rows and the block of each."""
         edges = np.flatnonzero(np.diff(np.r_[False, held, False]))
         scores, blocks = [], []
+        whole = None
+        if self.detector.capabilities.whole_segments:
+            # In a short block a row would have another score than in a series to be watched.
+            whole = self.detector.score(table, segments=parts, progress=progress)
         for number, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
             first = max(int(start) - window + 1, 0)
             shown = slice(first, int(stop))
-            found = self.detector.score(
-                table.slice(first, int(stop)), segments=parts[shown], progress=progress
+            found = (
+                self.detector.score(
+                    table.slice(first, int(stop)), segments=parts[shown], progress=progress
+                )
+                if whole is None
+                else whole[shown]
             )
             scores.append(found[int(start) - first :])
             blocks.append(parts[start:stop] + number * (int(parts.max()) + 1))

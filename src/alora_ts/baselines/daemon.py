@@ -86,7 +86,7 @@ class DAEMON(TorchDetector[DaemonNetworks]):
     learning_rate: float = 1e-3
     discriminator_rate: float = 3e-4
 
-    capabilities: ClassVar[Capabilities] = Capabilities(localizes=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(localizes=True, whole_segments=True)
     scaling: ClassVar[Scaling] = Scaling(bounds=(0.0, 1.0))
     presets: ClassVar[Presets] = {
         "paper": {},

@@ -43,12 +43,15 @@ class Capabilities:
         Its per-variable scores are made for whole anomalous segments, not for single rows.
     needs_gpu : bool
         At full size it is too slow for a CPU; the ``cpu`` preset is smaller.
+    whole_segments : bool
+        A row's score depends on all of its segment, later rows included.
     """
 
     detects: bool = True
     localizes: bool = False
     segment_level: bool = False
     needs_gpu: bool = False
+    whole_segments: bool = False
 
 
 @dataclass(kw_only=True, eq=False)
