@@ -34,7 +34,7 @@ def covering_mean(
     Examples
     --------
     >>> covering_mean(np.array([0.0, 0.0, 6.0, 0.0]), 3, None)
-    array([2., 3., 3., 0.])
+    array([2., 2., 3., 0.])
     """
     if window == 1:
         return score
