@@ -34,6 +34,7 @@ _ALARMS = {
     "norm": "‖x‖, the same calibration",
     "pca": "PCA, the same calibration",
     "knn": "kNN, the same calibration",
+    "daemon": "DAEMON, the same calibration; sees later rows, too",
     "random": "random",
 }
 _CAUSES = {
