@@ -143,11 +143,12 @@ def explain(
     if known:
         heaviest = max(weight)
         guilty = [
-            guilty[j] or (weight[j] == heaviest and math.exp(heaviest) > normal) for j in range(d)
+            guilty[j] or (weight[j] > heaviest - 1e-9 and math.exp(weight[j]) > normal)
+            for j in range(d)
         ]
     if not any(guilty):
         named = left if any(left) else aside
-        guilty = named if any(named) else [one == max(weight) for one in weight]
+        guilty = named if any(named) else [one > max(weight) - 1e-9 for one in weight]
     excess = [max(math.exp(one) - normal, 0.0) for one in weight]
     total = sum(excess)
     share = [one / total if total else 1 / d for one in excess]

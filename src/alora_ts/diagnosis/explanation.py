@@ -75,6 +75,7 @@ _FIRST = 1.0
 """What a culprit weighs more that left normal before all others."""
 
 _ROUNDS = 10
+_ROUNDING = 1e-9
 _SHARPNESS = 1.5
 """Factor of weights in certainties."""
 
@@ -234,9 +235,9 @@ class Judge:
         weight, normal = self._weigh(evidence, surprise)
         if usual.relations:
             # One that got stuck need not leave its range.
-            guilty |= (weight == weight.max()) & (weight > normal)
+            guilty |= _heaviest(weight) & (weight > normal)
         if not guilty.any():
-            guilty = next((some for some in (left, aside) if some.any()), weight == weight.max())
+            guilty = next((some for some in (left, aside) if some.any()), _heaviest(weight))
         share = _share(weight, normal)
         named = guilty & (left | (share >= _SEEN))
         guilty = named if named.any() else guilty
@@ -285,6 +286,12 @@ class Judge:
         weight = np.log1p(np.maximum(unlike, 0.0)) + evidence / 2
         # A divergence is 1 in normal windows, by its unit.
         return weight, float(np.log1p(1.0) + _NORMAL / 2)
+
+
+def _heaviest(weight: Array) -> NDArray[np.bool_]:
+    """Which signals weigh most: several, where only rounding tells them apart."""
+    result: NDArray[np.bool_] = weight >= weight.max() - _ROUNDING
+    return result
 
 
 def _share(weight: Array, normal: float) -> Array:
