@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from alora_ts import ALoRa
+from alora_ts.bench.covering import covering_mean
 
 ALoRa_HP: dict[str, Any] = {}
 """The defaults, the same for every series: nothing was tuned on TSB-AD."""
@@ -53,11 +54,7 @@ class ALoRaDetector:
         ALoRa scores the window that ends at a row. As with TSB-AD's own window methods, a row gets
         the mean of all windows that hold it.
         """
-        score = self.model_.score(X, progress=False)
-        sums = np.cumsum(np.r_[0.0, score])
-        first = np.arange(len(score))
-        last = np.minimum(first + self.model_.window, len(score))
-        return (sums[last] - sums[first]) / (last - first)
+        return covering_mean(self.model_.score(X, progress=False), self.model_.window, None)
 
 
 def run_ALoRa(  # noqa: N802  TSB-AD calls run_<method>

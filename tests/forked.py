@@ -70,16 +70,7 @@ class Forked:
 
 
 def begin(words: Sequence[str], *, log: Path, prelude: str = "") -> Forked:
-    """Begin `alora-ts` with these words, as the leader of a group of its own.
-
-    Parameters
-    ----------
-    words : sequence of str
-    log : Path
-        Gets what it writes to standard output and error.
-    prelude : str
-        Python to run in the process first.
-    """
+    """As :func:`benchmarks.serve_programs.begin`, but forked; it leads a group of its own."""
     surroundings = {**os.environ, "OMP_NUM_THREADS": "1"}
     order = {
         "words": list(words), "log": str(log.absolute()), "prelude": prelude,
