@@ -374,3 +374,19 @@ def novelty(learned, values, segments):
             unlike = min(np.log(nearest + 1e-6) - learned.usual[at], 8.0)
             found[row] += unlike / len(learned.lengths)
     return found
+
+
+def beyond(low, high, deviation, observed, *, rows, segments):
+    """:meth:`alora_ts.scoring.bounds.Bounds.of`, a row and a signal at a time."""
+    found = np.zeros(len(rows))
+    for row in range(2, len(rows)):
+        last = range(row - 2, row + 1)
+        if segments is not None and len({segments[one] for one in last}) > 1:
+            continue
+        for at in range(rows.shape[1]):
+            if observed[at] < 10 or not deviation[at] > 0:
+                continue
+            away = [max(rows[one, at] - high[at], low[at] - rows[one, at]) for one in last]
+            said = (min(away) / deviation[at] - 4) / 4
+            found[row] = max(found[row], min(max(said, 0.0), 10.0))
+    return found

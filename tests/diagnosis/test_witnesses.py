@@ -39,11 +39,14 @@ def faulty() -> np.ndarray:
     return table
 
 
-def naive_shares(known: Witnesses, raw: float, lift: float, surprise: float) -> dict[str, float]:
+def naive_shares(
+    known: Witnesses, raw: float, lift: float, surprise: float, beyond: float
+) -> dict[str, float]:
     """The parts of the logarithm, one by one, from S itself rather than from its variables."""
     usual_surprise = known.rule.weight.sum()
     parts = {
         "surprise": math.log(surprise / usual_surprise) / 3,
+        "range": math.log(raw / max(raw - known.level * beyond, known.usual)),
         "novelty": math.log(lift),
     }
     parts["network"] = math.log(raw * lift / known.usual) - sum(parts.values())
@@ -57,7 +60,9 @@ def test_shares_are_those_of_the_twin(model: ALoRa, faulty: np.ndarray) -> None:
     assert known is not None
     _, block = diagnose_part(fitted, as_table(faulty), segments=None, report=lambda _: None)
     assert block.heard is not None
-    _, values, _ = fitted.prepare(as_table(faulty), None)
+    prepared, values, _ = fitted.prepare(as_table(faulty), None)
+    free = prepared.values
+    assert fitted.bounds is not None
     surprise = surprise_of(fitted, values, block.warm_up)
     assert surprise is not None
     found = model.diagnose(faulty, progress=False).incidents
@@ -65,7 +70,11 @@ def test_shares_are_those_of_the_twin(model: ALoRa, faulty: np.ndarray) -> None:
     for incident in found:
         at = incident.peak
         wanted = naive_shares(
-            known, float(block.heard.raw[at]), float(block.heard.lift[at]), float(surprise[at])
+            known,
+            float(block.heard.raw[at]),
+            float(block.heard.lift[at]),
+            float(surprise[at]),
+            float(fitted.bounds.each(free[at]).max()),
         )
         shares = {one.name: one.share for one in incident.witnesses}
         assert set(shares) == set(wanted)
@@ -137,7 +146,9 @@ def test_each_fault_is_seen_by_whom_it_concerns(model: ALoRa, faulty: np.ndarray
     assert (fact.text, fact.note) == ("a (90 %)", "")
     known = model.model_.witnesses
     assert known is not None
-    alone = replace(known, stretches=(4, 4)).speak(known.usual, 3.0, np.zeros(3), score=2.0)
+    alone = replace(known, stretches=(4, 4)).speak(
+        known.usual, 3.0, np.zeros(3), score=2.0, row=np.zeros(3)
+    )
     assert "over the last 4 rows" in next(one.text for one in alone if one.name == "novelty")
     # What a store kept before witnesses were known is told without them.
     assert not any(fact.label == "seen by" for fact in facts({"culprits": [], "changed": None}))

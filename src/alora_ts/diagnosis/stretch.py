@@ -207,6 +207,11 @@ def _witnesses(rows: Alarming, at: int) -> tuple[Witness, ...]:
     known, heard = rows.details.judge.witnesses, rows.heard
     if known is None or heard is None:
         return ()
-    surprise = rows.details.surprise[rows.skipped + at]
-    raw, lift = float(heard.raw[at]), float(heard.lift[at])
-    return known.speak(raw, lift, surprise, score=float(rows.score[at]))
+    said, own = rows.details, rows.skipped + at
+    return known.speak(
+        float(heard.raw[at]),
+        float(heard.lift[at]),
+        said.surprise[own],
+        score=float(rows.score[at]),
+        row=said.judge.standardiser.apply(said.values[own][None])[0],
+    )

@@ -1,11 +1,11 @@
 """Which witness gave the evidence for an incident.
 
-A default score hears three: the network (error × rank), the surprise of one row after those before
-it, and the novelty of longer stretches (:mod:`alora_ts.scoring.novelty`). It is their product, so
-the logarithm of how far a score lies above that of usual rows is a sum. A witness's share is its
-part of that sum at the peak of an incident, those that spoke against it left out. The network has
-the largest in most incidents, because it has the largest weight; what the others added may still
-be what lifted a score above the alarm level.
+A default score hears four: the network (error × rank), the surprise of one row after those before
+it, a signal that is far out of its range (:mod:`alora_ts.scoring.bounds`), and the novelty of
+longer stretches (:mod:`alora_ts.scoring.novelty`). The logarithm of how far a score lies above that
+of usual rows is the sum of their parts. A witness's share is its part at the peak of an incident,
+those that spoke against it left out. The network has the largest in most incidents, because it has
+the largest weight; what the others added may still be what lifted a score above the alarm level.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.diagnosis.alarms import LEVELS
+from alora_ts.scoring.bounds import Bounds
 from alora_ts.scoring.novelty import weigh
 from alora_ts.scoring.rules import ScoreRule
 
@@ -35,7 +36,7 @@ class Witness:
 
     Attributes
     ----------
-    name : {"network", "surprise", "novelty"}
+    name : {"network", "surprise", "range", "novelty"}
     share : float
         Of the evidence at the peak; those of all witnesses sum to 1.
     text : str
@@ -44,7 +45,7 @@ class Witness:
         Whether the peak would not be above the alarm level, had this witness seen what is usual.
     """
 
-    name: Literal["network", "surprise", "novelty"]
+    name: Literal["network", "surprise", "range", "novelty"]
     share: float
     text: str
     decisive: bool
@@ -85,6 +86,8 @@ class Witnesses:
         The unit of the surprises that incidents are explained by.
     stretches : (int, int) or None
         Rows of the shortest and the longest stretch that novelty looks at; None without it.
+    bounds : Bounds or None
+        Beyond which a signal alarms by itself; None where none does.
     """
 
     rule: ScoreRule
@@ -92,6 +95,7 @@ class Witnesses:
     level: float
     surprise_size: NDArray[np.float64] | None
     stretches: tuple[int, int] | None
+    bounds: Bounds | None = None
 
     def hear(
         self,
@@ -111,7 +115,13 @@ class Witnesses:
         return Heard(raw, np.clip(least, 1.0, most))
 
     def speak(
-        self, raw: float, lift: float, surprise: NDArray[np.floating], *, score: float
+        self,
+        raw: float,
+        lift: float,
+        surprise: NDArray[np.floating],
+        *,
+        score: float,
+        row: NDArray[np.floating],
     ) -> tuple[Witness, ...]:
         """Share the evidence of one row out, the strongest witness first.
 
@@ -123,8 +133,19 @@ class Witnesses:
             One-step surprises of the row, in units of their normal size.
         score : float
             Its calibrated score.
+        row : ndarray of shape (d,)
+            Its values, scaled.
         """
-        found = {"network": math.log(max(raw, _TINY) / self.usual), "novelty": math.log(lift)}
+        own = raw
+        if self.bounds is not None:
+            # Of this row alone, so the most that the range can have added.
+            added = self.level * float(np.nan_to_num(self.bounds.each(row)).max())
+            own = max(raw - added, min(raw, self.usual))
+        found = {
+            "network": math.log(max(own, _TINY) / self.usual),
+            "range": math.log(max(raw, _TINY) / max(own, _TINY)),
+            "novelty": math.log(lift),
+        }
         if self.rule.scoring == "joint" and self.surprise_size is not None:
             seen = float(self.rule.surprise((surprise * self.surprise_size)[None])[0])
             # Normal rows have a mean of 1 in every variable, each with its weight.
@@ -142,6 +163,7 @@ def _shared(
     texts = {
         "network": "values that the network did not expect together",
         "surprise": "a step that the rows just before did not announce",
+        "range": "a signal that stays far beyond everything in training",
         "novelty": f"unlike any stretch of training over the last {rows} rows",
     }
     total = sum(max(part, 0.0) for part in found.values())

@@ -205,6 +205,8 @@ def examine(
     memory = memory_segments(segments, evidence.warm_up)
     surprise = surprise_of(model, values, evidence.warm_up)
     raw = calibration.rule.raw(error.sum(1), evidence.rank, memory, surprise)
+    if model.bounds is not None:
+        raw += calibration.threshold.value * model.bounds.of(prepared.values, segments)
     followed = calibration.level() if level is None else level
     drift = np.ones(len(raw))
     novelty = np.zeros(len(raw)) if model.novelty is None else model.novelty.of(values, segments)

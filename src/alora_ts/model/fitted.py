@@ -26,6 +26,7 @@ from alora_ts.learning import TrainingSummary
 from alora_ts.model.plausible import refuse_bounds, refuse_misfit
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.scoring import Calibration
+from alora_ts.scoring.bounds import BOUND_ROWS, Bounds
 from alora_ts.scoring.novelty import Novelty
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ class FittedModel:
     def reach(self) -> int:
         """How many rows, its own included, a row's score looks at; what is followed apart."""
         memory = max(self.calibration.rule.smoothing, self.options.localization_memory)
-        return max(self.window + memory - 1, 1 if self.novelty is None else self.novelty.reach)
+        stretch = 1 if self.novelty is None else self.novelty.reach
+        return max(self.window + memory - 1, stretch, 1 if self.bounds is None else BOUND_ROWS)
 
     @property
     def window(self) -> int:
@@ -152,6 +154,14 @@ class FittedModel:
     def contributions(self) -> NDArray[np.float64]:
         """C (Eq. 12), (d, d)."""
         return contribution_weights(self.network).reconstruction.double().numpy()
+
+    @cached_property
+    def bounds(self) -> Bounds | None:
+        """Beyond which a signal alarms by itself; None where the score does not ask."""
+        usual = self.usual
+        if not self.calibration.bounds or usual is None:
+            return None
+        return Bounds.around(usual.low, usual.high, usual.scale, usual.observed)
 
     @cached_property
     def judge(self) -> Judge:
@@ -182,18 +192,15 @@ class FittedModel:
             calibration.threshold.value,
             None if self.mechanisms is None else self.mechanisms.size,
             stretches,
+            self.bounds,
         )
 
     def prepare(
-        self, table: Table, segments: NDArray[np.integer] | None, *, keep: bool = True
+        self, table: Table, segments: NDArray[np.integer] | None
     ) -> tuple[Prepared, NDArray[np.float32], NDArray[np.int64]]:
-        """Prepared rows, the values the network sees, and the segments windows stay in.
-
-        With ``keep=False`` the prepared values are limited in place, so that large tables are
-        held once.
-        """
+        """Prepared rows, the values the network sees, and the segments windows stay in."""
         prepared = self.preparation.apply(table)
-        values = limit(prepared.values, self.input_limit, keep=keep)
+        values = limit(prepared.values, self.input_limit)
         return prepared, values, join_segments(prepared, segments)
 
     def incident_builder(self) -> IncidentBuilder:
@@ -272,6 +279,8 @@ class FittedModel:
             raise ValueError("its score needs mechanisms, and it has none")
         if calibration.novelty is not None and not novelty:
             raise ValueError("its score needs stretches of training, and it has none")
+        if calibration.bounds and not usual:
+            raise ValueError("its score needs the signals' ranges, and it has none")
         training: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in saved["training"].items()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from alora_ts.data import Table
 from alora_ts.data.windows import segment_starts
 from alora_ts.diagnosis.alarms import Alarms
-from alora_ts.model.fitted import FittedModel
+from alora_ts.model.fitted import FittedModel, join_segments, limit
 from alora_ts.model.surprise import surprise_of
 from alora_ts.progress import Report
 from alora_ts.scoring import walk
@@ -43,7 +43,11 @@ def judge(
     report: Report,
 ) -> Judged:
     """Score every row and say which alarm."""
-    prepared, values, borders = model.prepare(table, segments, keep=False)
+    prepared = model.preparation.apply(table)
+    borders = join_segments(prepared, segments)
+    beyond = None if model.bounds is None else model.bounds.of(prepared.values, borders)
+    # In place, so that large tables are held once.
+    values = limit(prepared.values, model.input_limit, keep=False)
     calibration = model.calibration
     total = np.empty(len(values))
     rank = np.empty(len(values), dtype=np.int16)
@@ -61,6 +65,8 @@ def judge(
         rank[part.rows], warm_up[part.rows] = part.rank, part.warm_up
     surprise = surprise_of(model, values, warm_up)
     raw = calibration.rule.raw(total, rank, memory_segments(borders, warm_up), surprise)
+    if beyond is not None:
+        raw += calibration.threshold.value * beyond
     novelty = None if model.novelty is None else model.novelty.of(values, borders)
     drift = calibration.level().follow(raw, warm_up, novelty)
     rows = prepared.rows

@@ -23,6 +23,7 @@ from alora_ts.fast.ring import Ring
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.model.localize import localize_rows, needs_windows, row_blame
 from alora_ts.model.surprise import last_surprises, row_surprise
+from alora_ts.scoring.bounds import Held
 from alora_ts.scoring.drift import Level
 from alora_ts.scoring.following import Following
 from alora_ts.scoring.novelty import Recent
@@ -38,7 +39,10 @@ class _Taken:
 
     Attributes
     ----------
+    free : ndarray of shape (d,)
+        Scaled.
     scaled : ndarray of shape (d,)
+        The same within the limit of what the network sees.
     full : int
         How many full windows have ended since the start or the last gap, this row's included;
         less than 1 for a warm-up row.
@@ -47,6 +51,7 @@ class _Taken:
     timestamp : object
     """
 
+    free: NDArray[np.float32]
     scaled: NDArray[np.float32]
     full: int
     anew: bool
@@ -63,6 +68,8 @@ class StreamState:
         The last rows, scaled.
     past : ndarray of shape (r, d)
         The last rows that a novelty looks at, scaled; none where the score asks for none.
+    beyond : ndarray of shape (b, d)
+        How far beyond training's range the last rows were; none where the score does not ask.
     recent : ndarray of shape (s,)
         The last scores before smoothing.
     blames : ndarray of shape (m, d)
@@ -80,6 +87,7 @@ class StreamState:
 
     window: NDArray[np.float32]
     past: NDArray[np.float32]
+    beyond: NDArray[np.float64]
     recent: NDArray[np.float64]
     blames: NDArray[np.float64]
     level: Following | Level
@@ -112,6 +120,7 @@ class Stream:
         self._recent = np.zeros(model.calibration.rule.rows)
         self._blames = np.zeros((model.options.localization_memory, d))
         self._past = None if model.novelty is None else Recent(model.novelty, d)
+        self._beyond = None if model.bounds is None else Held(model.bounds)
         self._level = model.calibration.level()
         self._alarms = Alarms()
         self._hold = RowHold(model.preparation.standardiser.center)
@@ -124,6 +133,7 @@ class Stream:
         return StreamState(
             window=self._ring.rows.copy(),
             past=np.zeros((0, 0), np.float32) if self._past is None else self._past.rows.copy(),
+            beyond=np.zeros((0, 0)) if self._beyond is None else self._beyond.rows.copy(),
             recent=self._recent.copy(),
             blames=self._blames.copy(),
             level=copy.deepcopy(self._level),
@@ -156,7 +166,7 @@ class Stream:
         True
         """
         own = self.state()
-        for name in ("window", "past", "recent", "blames"):
+        for name in ("window", "past", "beyond", "recent", "blames"):
             given, wanted = getattr(state, name).shape, getattr(own, name).shape
             if given != wanted:
                 raise DataError(
@@ -166,6 +176,8 @@ class Stream:
         self._ring.extend(state.window)
         if self._past is not None:
             self._past.rows[:] = state.past
+        if self._beyond is not None:
+            self._beyond.rows[:] = state.beyond
         self._recent[:], self._blames[:] = state.recent, state.blames
         self._level = copy.deepcopy(state.level)
         self._alarms.active = state.alarming
@@ -273,11 +285,12 @@ class Stream:
     def _take(self, row: Any, time: Any) -> _Taken:
         """Check and scale a row; only what is known of earlier rows changes."""
         self._tick(_as_time(time, self._model.preparation.fitted.form.time_format))
-        scaled = self._scale(row)
+        free = self._scale(row)
+        scaled = limit(free, self._model.input_limit)
         self._seen += 1
         self._rows += 1
         timestamp = self._rows - 1 if time is None else time
-        return _Taken(scaled, self._seen - self._model.window + 1, self._seen == 1, timestamp)
+        return _Taken(free, scaled, self._seen - self._model.window + 1, self._seen == 1, timestamp)
 
     def follow_from(self, said: Iterable[tuple[float, float, float | None]]) -> None:
         """Set the followed level to what it was after rows of which this was said.
@@ -306,12 +319,15 @@ class Stream:
         now = rule.moment(error.sum(1), rank, row_surprise(model, surprise, warm_up=early))[0]
         # A mean reaches back to the first full window; a warm-up row stands for itself.
         raw = float(_remember(self._recent, now, taken.full))
+        level = model.calibration.threshold.value
+        if self._beyond is not None:
+            raw += level * self._beyond.push(taken.free, anew=taken.anew)
         blame = row_blame(model, taken.scaled[None], residual, surprise)[0]
         remembered = _remember(self._blames, blame, taken.full)
         # The window moves on before anybody asks.
         kept = window.copy() if needs_windows(model.options.localization) else None
         drift = self._level.step(raw, early, novelty)
-        score = raw / (model.calibration.threshold.value * drift)
+        score = raw / (level * drift)
         return Reading(
             timestamp=taken.timestamp,
             score=score,
@@ -370,9 +386,7 @@ class Stream:
         if infinite.any():
             raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
         filled = self._hold.fill(values)
-        scaled: NDArray[np.float32] = limit(
-            standardiser.apply(filled[None]), self._model.input_limit
-        )[0]
+        scaled: NDArray[np.float32] = standardiser.apply(filled[None])[0]
         return scaled
 
 

@@ -88,6 +88,9 @@ class Calibration:
         Alarms with at most so many quiet rows between them are one incident.
     novelty : tuple of float or None
         Quantiles of the novelty of those rows; None where the score does not ask for it.
+    bounds : bool
+        Whether a signal far beyond all of training alarms by itself
+        (:mod:`alora_ts.scoring.bounds`).
     """
 
     rank_level: float
@@ -99,6 +102,7 @@ class Calibration:
     drift_memory: int = 0
     gap: int = 10
     novelty: tuple[float, ...] | None = None
+    bounds: bool = False
 
     def level(self) -> Level | Following:
         """A fresh follower of the scores' level."""
@@ -150,6 +154,7 @@ class Calibration:
             drift_memory=saved.get("drift_memory", 0),
             gap=saved.get("gap", 10),
             novelty=None if saved.get("novelty") is None else tuple(saved["novelty"]),
+            bounds=bool(saved.get("bounds", False)),
         )
 
 
@@ -265,6 +270,7 @@ def calibrate(
         drift_memory=alarms.drift_memory,
         gap=gap,
         novelty=None if new_to is None else summarise(new_to),
+        bounds=new_to is not None,
     )
 
 
