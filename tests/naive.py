@@ -390,3 +390,35 @@ def beyond(low, high, deviation, observed, *, rows, segments):
             said = (min(away) / deviation[at] - 4) / 4
             found[row] = max(found[row], min(max(said, 0.0), 10.0))
     return found
+
+
+def cycle_shares(rows, place, moments):
+    """Shares of :class:`alora_ts.data.cycle.Cycle`, a cell and a repetition at a time."""
+    width = max(moments // 60, 1) | 1
+    near = [range(-(width // 2), width // 2 + 1)] * moments
+    layers = sorted({at // moments for at in place})
+    shares = []
+    for column in rows.T:
+        sums = {layer: np.zeros(moments) for layer in layers}
+        counts = {layer: np.zeros(moments) for layer in layers}
+        for value, at in zip(column, place, strict=True):
+            if not np.isnan(value):
+                sums[at // moments][at % moments] += value
+                counts[at // moments][at % moments] += 1
+        missed = spread = 0.0
+        for layer in layers:
+            others = [one for one in layers if one != layer]
+            total, count = np.zeros(moments), np.zeros(moments)
+            for at in range(moments):
+                for by in near[at]:
+                    total[at] += sum(sums[one][(at + by) % moments] for one in others)
+                    count[at] += sum(counts[one][(at + by) % moments] for one in others)
+            middle = total.sum() / max(count.sum(), 1e-9)
+            for at in np.flatnonzero(counts[layer]):
+                told = total[at] / count[at] if count[at] else middle
+                mean = sums[layer][at] / counts[layer][at]
+                missed += counts[layer][at] * (mean - told) ** 2
+                spread += counts[layer][at] * (mean - middle) ** 2
+        share = 1 - missed / spread if spread > 0 else 0.0
+        shares.append(share if share >= 0.05 else 0.0)
+    return np.array(shares)

@@ -23,9 +23,9 @@ def plain_details(
     """Of some rows of a table, without surprises and with the rows before them."""
     none = np.full(values.shape, np.nan)
 
-    def before(at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def before(at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, None]:
         earlier = slice(max(rows[at] - 5, 0), rows[at])
-        return values[earlier], none[earlier], None if times is None else times[earlier]
+        return values[earlier], none[earlier], None if times is None else times[earlier], None
 
     return Details(values[rows], none[rows], judge, before)
 

@@ -51,9 +51,9 @@ def block_of(table: dict[str, Any], start: int, end: int) -> Block:
     def details(rows: np.ndarray) -> Details:
         at = rows + start
 
-        def before(place: int) -> tuple[np.ndarray, np.ndarray, None]:
+        def before(place: int) -> tuple[np.ndarray, np.ndarray, None, None]:
             earlier = slice(max(at[place] - 4, 0), at[place])
-            return table["values"][earlier], table["surprise"][earlier], None
+            return table["values"][earlier], table["surprise"][earlier], None, None
 
         return Details(table["values"][at], table["surprise"][at], table["judge"], before)
 

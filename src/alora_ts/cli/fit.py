@@ -218,6 +218,8 @@ def fit(
     fitted, out = model.model_, console()
     tell_health(fitted.health)
     out.print(str(fitted.report), markup=False)
+    if fitted.cycle is not None:
+        out.print(str(fitted.cycle), markup=False)
     if fitted.training.stopped == "interrupted":
         out.print("Interrupted: the best weights so far were kept.")
     out.print(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ def prepare_chunks(
     window: int,
     rows: int = 65_536,
     choices: Choices | None = None,
+    each: Callable[[Table], Table] | None = None,
     progress: Progress = None,
 ) -> Iterator[Chunk]:
     """Prepare files a chunk at a time.
@@ -70,6 +71,8 @@ def prepare_chunks(
         How many rows to read at once.
     choices : Choices, optional
         How the files are read; by default as the training data were.
+    each : callable, optional
+        What is done to the rows that were read, first.
     progress : bool, callable or None
         See :mod:`alora_ts.progress`.
 
@@ -104,7 +107,8 @@ def prepare_chunks(
         rows=rows,
         progress=progress,
     )
-    return prepare_tables(tables, preparation, window=window)
+    read = tables if each is None else map(each, tables)
+    return prepare_tables(read, preparation, window=window)
 
 
 def prepare_tables(

@@ -44,6 +44,9 @@ class PreparationOptions(Options):
         tenth of the rows do; "sort" sorts any table; "error" refuses every late row.
     scaling : {"standard", "robust"}
         See :func:`alora_ts.data.scaling.fit_standardiser`.
+    calendar : {"auto", "off"}
+        "auto" takes off what repeats each day or week, where training shows that it does
+        (:mod:`alora_ts.data.cycle`).
 
     Examples
     --------
@@ -61,10 +64,11 @@ class PreparationOptions(Options):
     duplicates: Duplicates = "last"
     out_of_order: OutOfOrder = "late"
     scaling: Literal["standard", "robust"] = "standard"
+    calendar: Literal["auto", "off"] = "auto"
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
-        for name in ("missing", "duplicates", "out_of_order", "scaling"):
+        for name in ("missing", "duplicates", "out_of_order", "scaling", "calendar"):
             value, known = getattr(self, name), get_args(hints[name])
             if value not in known:
                 raise AloraError(f"{name}={value!r} is unknown{nearest(str(value), known)}")

@@ -132,7 +132,7 @@ class IncidentBuilder:
     >>> judge = Judge(Standardiser(np.zeros(1), np.ones(1)), Usual.unknown(1), None, 10.0, 4)
     >>> none = np.zeros((0, 1))
     >>> block = Block(score, score, np.zeros(8, dtype=bool), lambda rows: Details(
-    ...     score[rows, None], score[rows, None], judge, lambda _: (none, none, None)))
+    ...     score[rows, None], score[rows, None], judge, lambda _: (none, none, None, None)))
     >>> found = IncidentBuilder(["flow"], merge=1, minimum=1).push(block).incidents
     >>> [(incident.start, incident.end) for incident in found]
     [(1, 4), (7, 8)]

@@ -77,6 +77,8 @@ class Diagnosis:
         What the model knows that explains incidents.
     structure : Structure
         What the user knows of the system, see :meth:`with_structure`.
+    course : ndarray of shape (N, d) or None
+        What of the values repeats each day or week and is usual then; None where nothing does.
     """
 
     variables: tuple[str, ...]
@@ -99,6 +101,7 @@ class Diagnosis:
     health: tuple[str, ...] = ()
     judge: Judge | None = field(default=None, repr=False)
     structure: Structure = field(default_factory=Structure)
+    course: NDArray[np.float32] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.score)
@@ -250,7 +253,16 @@ class Diagnosis:
         if self.judge is None:
             return self.expected[start:end].astype(np.float64)
         aside = np.isin(self.variables, incident.aside)
-        return self.judge.expected(self.values[start:end].astype(np.float64), aside)
+        rest, course = self.acyclic(slice(start, end))
+        return self.judge.expected(rest, aside) + course
+
+    def acyclic(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64] | float]:
+        """The values of some rows less what repeats, and that."""
+        values = self.values[rows].astype(np.float64)
+        if self.course is None:
+            return values, 0.0
+        course = self.course[rows].astype(np.float64)
+        return values - course, course
 
     def columns(self, *, variables: bool = False) -> dict[str, NDArray[Any]]:
         """The columns of :meth:`to_frame`, without the caller's times."""

@@ -23,25 +23,33 @@ class Rows:
     times : ndarray of shape (n,)
     values, surprise : ndarray of shape (n, d)
         In the signals' own units; one-step surprises, NaN where a model has none.
+    course : ndarray of shape (n, d) or None
+        What was taken off ``values`` because it repeats each day or week; None for nothing.
     """
 
     times: NDArray[Any]
     values: NDArray[np.floating]
     surprise: NDArray[np.floating]
+    course: NDArray[np.floating] | None = None
 
     def __len__(self) -> int:
         return len(self.times)
 
     def pick(self, which: slice | NDArray[np.intp]) -> Rows:
         """Some of the rows."""
-        return Rows(self.times[which], self.values[which], self.surprise[which])
+        course = None if self.course is None else self.course[which]
+        return Rows(self.times[which], self.values[which], self.surprise[which], course)
 
     def followed_by(self, more: Rows) -> Rows:
         """These rows and then others."""
+        course = None
+        if self.course is not None and more.course is not None:
+            course = np.concatenate([self.course, more.course])
         return Rows(
             np.concatenate([self.times, more.times]),
             np.concatenate([self.values, more.values]),
             np.concatenate([self.surprise, more.surprise]),
+            course,
         )
 
 

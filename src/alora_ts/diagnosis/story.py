@@ -101,12 +101,14 @@ def _culprit(judge: Judge, found: Explanation, rows: Rows, at: int, name: str) -
     side = 1.0 if deviation.sum() >= 0 else -1.0
     worst = int(np.argmax(side * deviation))
     scale = float(judge.standardiser.scale[at])
+    # What was taken off is there again for people.
+    course = 0.0 if rows.course is None else float(rows.course[worst, at])
     return Culprit(
         variable=name,
         share=float(found.share[at]),
         direction="above" if side > 0 else "below",
-        value=_as_written(float(rows.values[worst, at]), scale),
-        expected=_as_written(float(found.expected[worst, at]), scale),
+        value=_as_written(float(rows.values[worst, at]) + course, scale),
+        expected=_as_written(float(found.expected[worst, at]) + course, scale),
     )
 
 

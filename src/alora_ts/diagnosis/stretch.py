@@ -21,6 +21,9 @@ __all__ = ["Alarming", "Details", "Stretch"]
 _CHANGE = 0.5
 
 Array = NDArray[np.float64]
+Before = tuple[
+    NDArray[np.floating], NDArray[np.floating], NDArray[Any] | None, NDArray[np.floating] | None
+]
 
 
 @dataclass(frozen=True)
@@ -30,20 +33,23 @@ class Details:
     Attributes
     ----------
     values : ndarray of shape (n, d)
-        In the variables' own units, gaps filled.
+        In the variables' own units, gaps filled, less what repeats.
     surprise : ndarray of shape (n, d)
         One-step surprises (:mod:`alora_ts.diagnosis.origins`); NaN where the model has no rules.
     judge : Judge
         What the model knows that explains incidents.
     before : callable
         Gives the same of the rows before the i-th of these, at most a window less one: values,
-        surprises and timestamps (None where rows are counted).
+        surprises, timestamps (None where rows are counted) and courses.
+    course : ndarray of shape (n, d) or None
+        What was taken off the values because it repeats each day or week; None for nothing.
     """
 
     values: NDArray[np.floating]
     surprise: NDArray[np.floating]
     judge: Judge
-    before: Callable[[int], tuple[NDArray[np.floating], NDArray[np.floating], NDArray[Any] | None]]
+    before: Callable[[int], Before]
+    course: NDArray[np.floating] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,14 +94,16 @@ class Alarming:
     def rows(self) -> Rows:
         """What an explanation needs of them."""
         own = slice(self.skipped, self.skipped + len(self.numbers))
-        return Rows(self.times, self.details.values[own], self.details.surprise[own])
+        said = self.details
+        course = None if said.course is None else said.course[own]
+        return Rows(self.times, said.values[own], said.surprise[own], course)
 
     def before(self) -> Rows:
         """The rows before the first."""
-        values, surprise, times = self.details.before(self.skipped)
+        values, surprise, times, course = self.details.before(self.skipped)
         if times is None:
             times = np.arange(-len(values), 0) + self.numbers[0]
-        return Rows(times, values, surprise)
+        return Rows(times, values, surprise, course)
 
 
 class Stretch:

@@ -16,6 +16,7 @@ from alora_ts.fleet.entities import Entity
 from alora_ts.fleet.settings import Settings, WarmStart, combined_digest
 from alora_ts.fleet.storage import Store, fetched
 from alora_ts.fleet.work import POOLED, read_entity
+from alora_ts.model.fit import take_cycle_off
 
 __all__ = ["PoolOrder", "draw_sample", "fit_pooled"]
 
@@ -74,8 +75,10 @@ def fit_pooled(order: PoolOrder) -> str:
             taken += len(entity.files)
             try:
                 table = read_entity(own, settings)
-                options = asdict(settings.estimator().fit_options().preparation)
-                prepared = Preparation(**options).fit(table).apply(table)
+                options = settings.estimator().fit_options()
+                _, rest = take_cycle_off(table, options)
+                fitting = Preparation(**asdict(options.preparation))
+                prepared = fitting.fit(rest).apply(rest)
             except AloraError:
                 continue  # its own fit says what is wrong with it
             for values in _unbroken(prepared.values, prepared.segments):
@@ -93,6 +96,7 @@ def fit_pooled(order: PoolOrder) -> str:
             preparation__resample=None,
             preparation__downsample=None,
             preparation__missing="hold",
+            preparation__calendar="off",
             preparation__missing_limit=None,
         )
         plain.fit(_joined(early, variables), validation=_joined(late, variables), progress=False)

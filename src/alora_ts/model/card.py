@@ -26,6 +26,7 @@ def model_card(model: FittedModel) -> dict[str, Any]:
         "training_start": model.period.start,
         "training_end": model.period.end,
         "step_seconds": model.preparation.step,
+        "cycle": None if model.cycle is None else model.cycle.name,
         "window": model.window,
         "incident_gap": model.options.gap(model.window),
         "layers": how.layers,

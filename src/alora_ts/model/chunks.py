@@ -19,6 +19,7 @@ from alora_ts.data.frames import Choices
 from alora_ts.diagnosis import Incident
 from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
+from alora_ts.model.cyclic import AcyclicChunks
 from alora_ts.model.examine import examine
 from alora_ts.model.fitted import FittedModel, limit
 from alora_ts.progress import Progress
@@ -87,8 +88,15 @@ def score_chunks(
     """
     level = model.calibration.level()
     builder = model.incident_builder()
+    cyclic = None if model.cycle is None else AcyclicChunks(model.cycle, model.preparation)
     for chunk in prepare_chunks(
-        source, model.preparation, window=model.reach, rows=rows, choices=choices, progress=progress
+        source,
+        model.preparation,
+        window=model.reach,
+        rows=rows,
+        choices=choices,
+        each=None if cyclic is None else cyclic.take,
+        progress=progress,
     ):
         prepared = chunk.prepared
         block = examine(
@@ -96,6 +104,7 @@ def score_chunks(
             prepared,
             limit(prepared.values, model.input_limit),
             prepared.segments.astype(np.int64),
+            moments=None if cyclic is None else cyclic.moments(prepared, chunk.overlap),
             report=lambda _: None,
             level=level,
             answered=chunk.overlap,

@@ -14,7 +14,7 @@ from alora_ts.diagnosis.stretch import Alarming, Stretch
 from alora_ts.errors import DataError
 from alora_ts.model.card import model_card
 from alora_ts.model.examine import Gather, examine
-from alora_ts.model.fitted import FittedModel
+from alora_ts.model.fitted import FittedModel, join_segments
 from alora_ts.model.health import check_diagnosis
 from alora_ts.progress import Report
 from alora_ts.scoring import gather_evidence
@@ -54,13 +54,28 @@ def diagnose_part(
     Block
         The same rows, for the builder.
     """
-    prepared, values, borders = model.prepare(table, segments)
-    examined = examine(model, prepared, values, borders, report=report, gather=gather)
+    prepared, moments = model.apply(table, segments)
+    borders = join_segments(prepared, segments)
+    examined = examine(
+        model,
+        prepared,
+        model.seen(prepared),
+        borders,
+        moments=moments,
+        report=report,
+        gather=gather,
+    )
     block, evidence, rows = examined.block(), examined.evidence, prepared.rows
     standardiser = model.preparation.standardiser
     # What is said of a row does not depend on the other rows asked for: incidents ask again for
     # the few that alarm.
-    localization = examined.localization(np.arange(len(values)))
+    localization = examined.localization(np.arange(len(borders)))
+    course = None if moments is None else model.course(moments[rows])
+
+    def shown(scaled: NDArray[np.float32]) -> NDArray[np.float32]:
+        own = standardiser.restore(scaled)[rows]
+        return (own if course is None else own + course).astype(np.float32)
+
     found = Diagnosis(
         variables=model.preparation.variables,
         timestamps=block.times,
@@ -70,8 +85,9 @@ def diagnose_part(
         rank=evidence.rank[rows],
         error=examined.error[rows].astype(np.float32),
         localization=localization[rows].astype(np.float32),
-        values=standardiser.restore(prepared.values)[rows].astype(np.float32),
-        expected=standardiser.restore(evidence.expected)[rows].astype(np.float32),
+        values=shown(prepared.values),
+        expected=shown(evidence.expected),
+        course=None if course is None else course.astype(np.float32),
         warm_up=block.warm_up,
         incidents=(),
         contributions=model.contributions,
@@ -99,8 +115,9 @@ def explain_rows(
             f"{table.source}: rows {start} to {end} are not a stretch of its {len(table):,} rows; "
             "give the first row and the one after the last"
         )
-    prepared, values, borders = model.prepare(table, segments)
-    block = examine(model, prepared, values, borders, report=report).block()
+    prepared, moments = model.apply(table, segments)
+    values, borders = model.seen(prepared), join_segments(prepared, segments)
+    block = examine(model, prepared, values, borders, moments=moments, report=report).block()
     rows = np.arange(start, end)
     times = rows if block.times is None else block.times[rows]
     said = block.details(rows)

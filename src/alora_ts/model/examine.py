@@ -70,6 +70,8 @@ class Examined:
         What was taken off each score as usual, in times of the alarm level.
     novelty : ndarray of shape (M,)
         How new each row is; zeros where the score does not ask.
+    moments : ndarray of int, shape (M,), or None
+        When in a cycle each row is; None without one.
     """
 
     model: FittedModel
@@ -82,6 +84,7 @@ class Examined:
     drift: NDArray[np.float64]
     shift: NDArray[np.float64]
     novelty: NDArray[np.float64]
+    moments: NDArray[np.intp] | None
 
     def block(self) -> Block:
         """The caller's rows, for an incident builder."""
@@ -122,14 +125,23 @@ class Examined:
             surprise=surprise,
             judge=self.model.judge,
             before=lambda at: self._before(int(rows[at])),
+            course=self._course(rows),
         )
+
+    def _course(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        return self.model.course(None if self.moments is None else self.moments[rows])
 
     def _own_units(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         return self.model.preparation.standardiser.restore(self.prepared.values[rows])
 
     def _before(
         self, row: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any] | None]:
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[Any] | None,
+        NDArray[np.float64] | None,
+    ]:
         """The rows of a window before its last."""
         earlier = np.arange(max(row - self.model.window + 1, 0), row)
         earlier = earlier[self.segments[earlier] == self.segments[row]]
@@ -141,6 +153,7 @@ class Examined:
             self._own_units(earlier),
             surprise,
             None if stamps is None else stamps[earlier],
+            self._course(earlier),
         )
 
     @cached_property
@@ -169,6 +182,7 @@ def examine(
     values: NDArray[np.float32],
     segments: NDArray[np.int64],
     *,
+    moments: NDArray[np.intp] | None = None,
     report: Report,
     gather: Gather = gather_evidence,
     level: Level | Following | None = None,
@@ -183,6 +197,8 @@ def examine(
     values : ndarray of shape (M, d)
         The prepared values within the input's limit.
     segments : ndarray of int, shape (M,)
+    moments : ndarray of int, shape (M,), or None
+        When in a cycle each row is; None without one.
     report : callable
         Receives the progress.
     gather : callable
@@ -215,4 +231,6 @@ def examine(
     )
     shift = np.zeros(len(raw))
     shift[answered:] = followed.shifts
-    return Examined(model, prepared, values, segments, evidence, error, raw, drift, shift, novelty)
+    return Examined(
+        model, prepared, values, segments, evidence, error, raw, drift, shift, novelty, moments
+    )

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Prepared, Table, window_ends
+from alora_ts.data.cycle import Cycle, learn_cycle
 from alora_ts.data.windows import windows_apart
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
@@ -21,6 +22,7 @@ from alora_ts.fast.engine import Engine
 from alora_ts.learning import Callback, TrainingSummary, train
 from alora_ts.learning.descent import Descend
 from alora_ts.learning.sampling import WindowSource
+from alora_ts.model.cyclic import Acyclic
 from alora_ts.model.fitted import FittedModel, Period, join_segments, limit
 from alora_ts.model.health import check_fit
 from alora_ts.model.options import FitOptions
@@ -31,7 +33,7 @@ from alora_ts.scoring import Calibration, calibrate
 from alora_ts.scoring.calibration import switch_weights
 from alora_ts.scoring.novelty import learn_novelty
 
-__all__ = ["fit_model", "hold_back"]
+__all__ = ["fit_model", "hold_back", "take_cycle_off"]
 
 _SCORED_AT_ONCE = 256
 
@@ -117,6 +119,7 @@ def fit_model(
         device=options.device,
         mechanisms=mechanisms,
         novelty=novelty,
+        cycle=rows.cycle,
         usual=_usual(rows, mechanisms, options.architecture.input_limit),
         report=rows.prepared.report,
     )
@@ -131,6 +134,8 @@ class _Rows:
     ----------
     preparation : Preparation
         Learned from the training table.
+    cycle : Cycle or None
+        What was taken off the rows first.
     prepared : Prepared
         The training table.
     values : ndarray of shape (N, d)
@@ -143,6 +148,7 @@ class _Rows:
     """
 
     preparation: Preparation
+    cycle: Cycle | None
     prepared: Prepared
     values: NDArray[np.float32]
     segments: NDArray[np.int64]
@@ -166,7 +172,10 @@ def _gather(
 ) -> _Rows:
     """Learn the preparation, apply it, and part the rows."""
     most = options.architecture.input_limit
+    cycle, table = take_cycle_off(table, options)
     preparation = Preparation(**asdict(options.preparation)).fit(table)
+    if cycle is not None:
+        cycle = cycle.only(np.isin(table.variables, preparation.variables))
     prepared = preparation.apply(table)
     extent = prepared.values.min(0), prepared.values.max(0)
     values = limit(prepared.values, most, keep=False)
@@ -175,6 +184,8 @@ def _gather(
         share = options.training.validation_share
         held_back = hold_back(len(values), share, window=options.window)
     else:
+        if cycle is not None:
+            validation, _ = Acyclic(cycle).take(preparation.match(validation))
         more = preparation.apply(validation)
         held_back = np.arange(len(values) + len(more.values)) >= len(values)
         extent = (
@@ -183,7 +194,16 @@ def _gather(
         )
         values = np.concatenate([values, limit(more.values, most)])
         borders = np.concatenate([borders, more.segments + borders.max() + 1])
-    return _Rows(preparation, prepared, values, borders, held_back, extent)
+    return _Rows(preparation, cycle, prepared, values, borders, held_back, extent)
+
+
+def take_cycle_off(table: Table, options: FitOptions) -> tuple[Cycle | None, Table]:
+    """What repeats, and training's rows without it."""
+    # As for novelty: rules of release 0.1 and the paper's score stay as they were.
+    if options.preparation.calendar == "off" or options.scoring != "joint":
+        return None, table
+    found = None if options.alarms.outdated else learn_cycle(table)
+    return (None, table) if found is None else (found[0], replace(table, values=found[1]))
 
 
 def hold_back(rows: int, share: float, *, window: int) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, PreparationReport, Prepared, Table
+from alora_ts.data.cycle import Cycle
 from alora_ts.data.scaling import within
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.builder import IncidentBuilder
@@ -23,6 +24,7 @@ from alora_ts.diagnosis.usual import Usual
 from alora_ts.diagnosis.witnesses import Witnesses
 from alora_ts.fast.engine import Engine
 from alora_ts.learning import TrainingSummary
+from alora_ts.model.cyclic import Acyclic, prepared_moments
 from alora_ts.model.plausible import refuse_bounds, refuse_misfit
 from alora_ts.network import ALoRaT, Architecture, contribution_weights
 from alora_ts.scoring import Calibration
@@ -37,7 +39,7 @@ __all__ = ["DiagnosisOptions", "FittedModel", "Period", "join_segments"]
 _MECHANISMS = "mechanisms."
 _DAY = 86_400.0
 _USUAL = "usual."
-_PREFIXES = (_MECHANISMS, _USUAL, "novelty.")
+_PREFIXES = (_MECHANISMS, _USUAL, "novelty.", "cycle.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,9 @@ class FittedModel:
         it was learned.
     novelty : Novelty or None
         Stretches of training that new ones are compared with; None where the score does not ask.
+    cycle : Cycle or None
+        What repeats each day or week and is taken off rows before all else; None where training
+        shows nothing that does.
     report : PreparationReport or None
         What was done to the training rows; None in a model that was loaded.
     health : tuple of str
@@ -120,13 +125,15 @@ class FittedModel:
     mechanisms: Mechanisms | None = None
     usual: Usual | None = None
     novelty: Novelty | None = None
+    cycle: Cycle | None = None
     report: PreparationReport | None = None
     health: tuple[str, ...] = ()
 
     @property
     def _learned(self) -> tuple[tuple[str, Any], ...]:
         """What is learned beside the network, with the prefix its arrays are saved under."""
-        return tuple(zip(_PREFIXES, (self.mechanisms, self.usual, self.novelty), strict=True))
+        parts = (self.mechanisms, self.usual, self.novelty, self.cycle)
+        return tuple(zip(_PREFIXES, parts, strict=True))
 
     @property
     def reach(self) -> int:
@@ -199,9 +206,26 @@ class FittedModel:
         self, table: Table, segments: NDArray[np.integer] | None
     ) -> tuple[Prepared, NDArray[np.float32], NDArray[np.int64]]:
         """Prepared rows, the values the network sees, and the segments windows stay in."""
-        prepared = self.preparation.apply(table)
-        values = limit(prepared.values, self.input_limit)
-        return prepared, values, join_segments(prepared, segments)
+        prepared, _ = self.apply(table, segments)
+        return prepared, self.seen(prepared), join_segments(prepared, segments)
+
+    def seen(self, prepared: Prepared) -> NDArray[np.float32]:
+        """The values the network sees of prepared rows."""
+        return limit(prepared.values, self.input_limit)
+
+    def apply(
+        self, table: Table, segments: NDArray[np.integer] | None
+    ) -> tuple[Prepared, NDArray[np.intp] | None]:
+        """Prepared rows less what repeats, and the moment of each (None without a cycle)."""
+        if self.cycle is None:
+            return self.preparation.apply(table), None
+        rest, moments = Acyclic(self.cycle).take(self.preparation.match(table), segments)
+        prepared = self.preparation.apply(rest)
+        return prepared, prepared_moments(self.cycle, prepared, moments)
+
+    def course(self, moments: NDArray[np.intp] | None) -> NDArray[np.float64] | None:
+        """What was taken off rows at such moments, in own units; None without a cycle."""
+        return None if self.cycle is None or moments is None else self.cycle.course[moments]
 
     def incident_builder(self) -> IncidentBuilder:
         """Makes incidents of this model's rows, none seen yet."""
@@ -257,7 +281,7 @@ class FittedModel:
         preparation = Preparation.from_dict(saved["preparation"])
         variables = len(preparation.variables)
         calibration = Calibration.from_dict(saved["calibration"])
-        learned, usual, novelty = (
+        learned, usual, novelty, cycle = (
             {
                 name.removeprefix(prefix): tensor.numpy()
                 for name, tensor in tensors.items()
@@ -296,6 +320,7 @@ class FittedModel:
             mechanisms=Mechanisms(**learned) if learned else None,
             usual=Usual(**usual).fitting(variables) if usual else None,
             novelty=Novelty(**novelty).fitting(variables) if novelty else None,
+            cycle=Cycle(**cycle).fitting(variables) if cycle else None,
             health=tuple(saved.get("health", ())),
         )
 

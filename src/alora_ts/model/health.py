@@ -124,7 +124,8 @@ def _why_unjudged(model: FittedModel, found: Diagnosis) -> str:
 
 def _left_range(model: FittedModel, found: Diagnosis) -> list[str]:
     """Variables that are outside of their training range until the end of the table."""
-    fitted, observed = model.preparation.fitted, found.values
+    # Training's ranges are those of rows less what repeats.
+    fitted, (observed, _) = model.preparation.fitted, found.acyclic(slice(None))
     if fitted.low is None or fitted.high is None:
         return []
     margin = _MARGIN * (fitted.high - fitted.low)
@@ -135,13 +136,14 @@ def _left_range(model: FittedModel, found: Diagnosis) -> list[str]:
     # How many rows at the end are outside, for each variable.
     since = np.where(inside.any(0), np.argmax(inside[::-1], axis=0), len(observed))
     gone = np.flatnonzero(since >= max(model.window, _LEFT_SHARE * len(observed)))
+    usual = "" if model.cycle is None else f", the course of a {model.cycle.name} taken off"
     said = list[str]()
     for at in gone[:_SHOWN]:
         first = len(observed) - int(since[at])
         when = tell_moment(first if found.timestamps is None else found.timestamps[first])
         said.append(
             f"{fitted.variables[at]!r} has been {'above' if above[-1, at] else 'below'} its "
-            f"training range ({fitted.low[at]:.4g} to {fitted.high[at]:.4g}) since {when}: "
+            f"training range ({fitted.low[at]:.4g} to {fitted.high[at]:.4g}{usual}) since {when}: "
             "training does not cover this"
         )
     if len(gone) > _SHOWN:

@@ -92,6 +92,10 @@ def _surroundings(model: FittedModel) -> dict[str, Any]:
         "variables": list(model.preparation.variables),
         "center": standardiser.center.tolist(),
         "scale": standardiser.scale.tolist(),
+        # Taken off before centring, at its moment: an array of P moments of so many seconds.
+        "cycle": None
+        if model.cycle is None
+        else {"seconds": float(model.cycle.seconds[0]), "course": model.cycle.course.tolist()},
         "input_limit": model.input_limit,
         "window": model.window,
         "rank_level": model.calibration.rank_level,

@@ -43,7 +43,7 @@ def judge(
     report: Report,
 ) -> Judged:
     """Score every row and say which alarm."""
-    prepared = model.preparation.apply(table)
+    prepared, _ = model.apply(table, segments)
     borders = join_segments(prepared, segments)
     beyond = None if model.bounds is None else model.bounds.of(prepared.values, borders)
     # In place, so that large tables are held once.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import plan_windows
+from alora_ts.data.cycle import Tracker
 from alora_ts.data.form import EPOCHS
 from alora_ts.data.hold import RowHold
 from alora_ts.diagnosis import Reading
@@ -39,6 +40,8 @@ class _Taken:
 
     Attributes
     ----------
+    course : ndarray of shape (d,) or None
+        What was taken off because it repeats, in own units; None without a cycle.
     free : ndarray of shape (d,)
         Scaled.
     scaled : ndarray of shape (d,)
@@ -51,6 +54,7 @@ class _Taken:
     timestamp : object
     """
 
+    course: NDArray[np.float64] | None
     free: NDArray[np.float32]
     scaled: NDArray[np.float32]
     full: int
@@ -83,6 +87,8 @@ class StreamState:
     last_time : numpy.datetime64, float or None
     rows, seen : int
         Rows pushed in all, and since the start or the last gap.
+    place : (ndarray, int, int) or None
+        Where in a cycle it is, see :class:`~alora_ts.data.cycle.Tracker`; None without one.
     """
 
     window: NDArray[np.float32]
@@ -96,6 +102,7 @@ class StreamState:
     last_time: np.datetime64 | float | None
     rows: int
     seen: int
+    place: tuple[NDArray[np.float64], int, int] | None
 
 
 class Stream:
@@ -121,6 +128,7 @@ class Stream:
         self._blames = np.zeros((model.options.localization_memory, d))
         self._past = None if model.novelty is None else Recent(model.novelty, d)
         self._beyond = None if model.bounds is None else Held(model.bounds)
+        self._cycle = None if model.cycle is None else Tracker(model.cycle)
         self._level = model.calibration.level()
         self._alarms = Alarms()
         self._hold = RowHold(model.preparation.standardiser.center)
@@ -142,6 +150,7 @@ class Stream:
             last_time=self._last_time,
             rows=self._rows,
             seen=self._seen,
+            place=None if self._cycle is None else self._cycle.state(),
         )
 
     def resume(self, state: StreamState) -> Self:
@@ -178,6 +187,8 @@ class Stream:
             self._past.rows[:] = state.past
         if self._beyond is not None:
             self._beyond.rows[:] = state.beyond
+        if self._cycle is not None and state.place is not None:
+            self._cycle.resume(state.place)
         self._recent[:], self._blames[:] = state.recent, state.blames
         self._level = copy.deepcopy(state.level)
         self._alarms.active = state.alarming
@@ -230,12 +241,15 @@ class Stream:
             When a row cannot be used; then none of them has been taken in.
         """
         before = self._hold.last, self._last_time, self._seen, self._rows
+        place = None if self._cycle is None else self._cycle.state()
         given: list[Any] = list(rows)
         moments = [None] * len(given) if times is None else list(times)
         try:
             taken = [self._take(row, time) for row, time in zip(given, moments, strict=True)]
         except DataError:
             self._hold.last, self._last_time, self._seen, self._rows = before
+            if self._cycle is not None and place is not None:
+                self._cycle.resume(place)
             raise
         readings: list[Reading] = []
         while len(readings) < len(taken):
@@ -284,13 +298,22 @@ class Stream:
 
     def _take(self, row: Any, time: Any) -> _Taken:
         """Check and scale a row; only what is known of earlier rows changes."""
-        self._tick(_as_time(time, self._model.preparation.fitted.form.time_format))
-        free = self._scale(row)
+        stamp = _as_time(time, self._model.preparation.fitted.form.time_format)
+        self._tick(stamp)
+        values, course = self._checked(row), None
+        if self._cycle is not None:
+            moment = self._cycle.place(values, _micros(stamp), anew=self._seen == 0)
+            assert self._model.cycle is not None
+            course = self._model.cycle.course[moment]
+            values = values - course
+        standardiser = self._model.preparation.standardiser
+        free: NDArray[np.float32] = standardiser.apply(self._hold.fill(values)[None])[0]
         scaled = limit(free, self._model.input_limit)
         self._seen += 1
         self._rows += 1
         timestamp = self._rows - 1 if time is None else time
-        return _Taken(free, scaled, self._seen - self._model.window + 1, self._seen == 1, timestamp)
+        full = self._seen - self._model.window + 1
+        return _Taken(course, free, scaled, full, self._seen == 1, timestamp)
 
     def follow_from(self, said: Iterable[tuple[float, float, float | None]]) -> None:
         """Set the followed level to what it was after rows of which this was said.
@@ -336,7 +359,7 @@ class Stream:
             drift=drift,
             rank=rank,
             error=error[0],
-            expected=model.preparation.standardiser.restore(expected[None])[0],
+            expected=self._own_units(expected, taken.course),
             warm_up=early,
             variables=model.preparation.variables,
             locate=partial(_locate, model, remembered, kept),
@@ -364,9 +387,15 @@ class Stream:
                 self._hold.restart()
         self._last_time = stamp
 
-    def _scale(
+    def _own_units(
+        self, scaled: NDArray[np.float32], course: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        own: NDArray[np.float64] = self._model.preparation.standardiser.restore(scaled[None])[0]
+        return own if course is None else own + course
+
+    def _checked(
         self, row: Mapping[str, float] | Sequence[float] | NDArray[Any]
-    ) -> NDArray[np.float32]:
+    ) -> NDArray[np.float64]:
         names = self._model.preparation.variables
         if isinstance(row, Mapping):
             unknown = [name for name in row if name not in names]
@@ -381,13 +410,10 @@ class Stream:
         values = np.array(row, dtype=np.float64)
         if values.shape != (len(names),):
             raise DataError(f"a row has {values.size} values where the model has {len(names)}")
-        standardiser = self._model.preparation.standardiser
         infinite = np.isinf(values)
         if infinite.any():
             raise DataError(f"the value of {names[int(infinite.argmax())]!r} is infinite")
-        filled = self._hold.fill(values)
-        scaled: NDArray[np.float32] = standardiser.apply(filled[None])[0]
-        return scaled
+        return values
 
 
 def _locate(
@@ -410,6 +436,13 @@ def _remember(past: NDArray[np.float64], now: Any, rows: int) -> Any:
     count = min(max(rows, 1), len(past))
     # The mean: numpy's own takes longer than the sum.
     return np.add.reduce(past[-count:]) / count
+
+
+def _micros(stamp: np.datetime64 | float | None) -> int | None:
+    """A date in microseconds since 1970; None where rows have none."""
+    if not isinstance(stamp, np.datetime64):
+        return None
+    return int(stamp.astype("datetime64[us]").astype(np.int64))
 
 
 def _as_time(time: Any, form: str | None) -> np.datetime64 | float | None:

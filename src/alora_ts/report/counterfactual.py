@@ -61,8 +61,8 @@ def counterfactual(diagnosis: Diagnosis) -> Counterfactual:
             aside = np.isin(diagnosis.variables, () if incident is None else incident.aside)
             for first in range(start, end, _ROWS_AT_ONCE):
                 rows = slice(first, min(first + _ROWS_AT_ONCE, end))
-                values = diagnosis.values[rows].astype(np.float64)
-                expected[rows] = judge.expected(values, aside)
+                values, course = diagnosis.acyclic(rows)
+                expected[rows] = judge.expected(values, aside) + course
                 deviation[rows] = np.abs(judge.deviation(values, aside))
     return Counterfactual(expected, deviation, _order(diagnosis.variables, incidents, deviation))
 

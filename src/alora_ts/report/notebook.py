@@ -147,6 +147,7 @@ def model_html(shown: str, model: FittedModel) -> str:
     rows: list[list[Any]] = [
         ["fitted on", period],
         [f"{len(names)} signals", ", ".join(names[:12]) + more],
+        *([] if model.cycle is None else [["repeats", f"each {model.cycle.name}; taken off"]]),
         ["window", f"{card['window']} rows"],
         ["parameters", f"{card['parameters']:,}"],
         ["alarm level", card["threshold_note"]],

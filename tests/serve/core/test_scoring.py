@@ -235,7 +235,7 @@ def test_a_model_without_rules_still_explains(
         model.model_,
         mechanisms=None,
         usual=None,
-        calibration=dataclasses.replace(calibration, rule=refined),
+        calibration=dataclasses.replace(calibration, rule=refined, bounds=False),
     )
     file = older.save(tmp_path / "older.alora")
     here = serve(settings.model_copy(update={"models": {"plant": file}}))

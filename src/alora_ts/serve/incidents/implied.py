@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
 from alora_ts.serve.rows.chart_series import thin_line
-from alora_ts.serve.scoring.restore import row_micros
+from alora_ts.serve.scoring.restore import row_micros, usual_at
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.store.incidents import list_incidents
 from alora_ts.serve.store.rows import RowBlock, rows_from
@@ -68,7 +68,8 @@ def implied_lines(
     )
     if not len(block):
         return {}
-    expected = fitted.judge.expected(_filled(block, source, model), np.isin(variables, aside))
+    values, course = _filled(block, source, model)
+    expected = fitted.judge.expected(values, np.isin(variables, aside)) + course
     places = {name: at for at, name in enumerate(variables)}
     return {
         one["variable"]: thin_line(block.times, expected[:, places[one["variable"]]], _POINTS)
@@ -136,7 +137,7 @@ def implied_series(
     block = rows_from(connection, source.id, len(source.variables), start=start, end=end)
     if not len(block):
         return {}
-    values = _filled(block, source, model)
+    values, course = _filled(block, source, model)
     between = [(one.end_us + then.start_us) // 2 for one, then in itertools.pairwise(told)]
     edges = [0, *np.searchsorted(block.times, between).tolist(), len(block)]
     expected = np.concatenate(
@@ -145,6 +146,7 @@ def implied_series(
             for one, (first, last) in zip(told, itertools.pairwise(edges), strict=True)
         ]
     )
+    expected = expected + course
     return {
         name: thin_line(block.times, expected[:, variables.index(name)], points)
         for name in signals
@@ -152,9 +154,13 @@ def implied_series(
     }
 
 
-def _filled(block: RowBlock, source: Source, model: ALoRa) -> NDArray[np.float64]:
-    """The model's signals without gaps."""
+def _filled(
+    block: RowBlock, source: Source, model: ALoRa
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The model's signals without gaps, less what repeats, and that."""
     preparation = model.model_.preparation
     hold = RowHold(preparation.standardiser.center)
     columns = [source.variables.index(name) for name in preparation.variables]
-    return np.stack([hold.fill(row) for row in block.values[:, columns]])
+    values = block.values[:, columns]
+    course = usual_at(model.model_, block.times)
+    return np.stack([hold.fill(row) for row in values - course]), course

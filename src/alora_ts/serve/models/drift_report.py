@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alora_ts.serve.models.drift import show_drift
+from alora_ts.serve.scoring.restore import usual_at
 from alora_ts.serve.scoring.source import Source
 from alora_ts.serve.service import Service
 from alora_ts.serve.store.incidents import open_incidents
@@ -57,8 +58,8 @@ def report_drift(service: Service, source: Source) -> dict[str, Any]:
     standardiser = fitted.preparation.standardiser
     shown = show_drift(
         variables=source.wanted,
-        reference=first.values[:, columns],
-        recent=last.values[:, columns],
+        reference=first.values[:, columns] - usual_at(fitted, first.times),
+        recent=last.values[:, columns] - usual_at(fitted, last.times),
         reference_score=first.raw,
         recent_score=last.raw,
         center=standardiser.center,

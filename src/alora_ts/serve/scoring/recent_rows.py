@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alora_ts.data.cycle import Tracker
 from alora_ts.data.hold import RowHold
 from alora_ts.diagnosis.builder import Details
 from alora_ts.estimator import ALoRa
 from alora_ts.model.fitted import limit
 from alora_ts.model.localize import row_surprises, surprises_within
-from alora_ts.serve.scoring.restore import gap_micros
+from alora_ts.serve.scoring.restore import gap_micros, push_time
 from alora_ts.serve.store.rows import RowBlock
 
 __all__ = ["Past"]
@@ -34,15 +35,18 @@ class Past:
     def __init__(self, model: ALoRa, before: RowBlock) -> None:
         self._model = model.model_
         self._gap = gap_micros(model)
+        self._dated = push_time(model, 0) is not None
         self._hold = RowHold(self._model.preparation.standardiser.center)
         self._last_time: int | None = None
         self._filled = np.zeros((0, len(self._model.preparation.variables)))
+        self._course = np.zeros_like(self._filled)
+        self._tracker = None if self._model.cycle is None else Tracker(self._model.cycle)
         self._times = np.zeros(0, dtype=np.int64)
         self.take(before.times, before.values)
 
     @property
     def held(self) -> NDArray[np.float64] | None:
-        """The last row, with a value in every cell; None before the first."""
+        """The last row less its cycle, with a value in every cell; None before the first."""
         return self._hold.last
 
     def take(
@@ -64,17 +68,20 @@ class Past:
         """
         model, window = self._model, self._model.window
         first = len(self._times)
-        filled = np.concatenate([self._filled, self._fill(times, values)])
+        fresh, taken = self._fill(times, values)
+        filled = np.concatenate([self._filled, fresh])
+        course = np.concatenate([self._course, taken])
         stamps = np.concatenate([self._times, times])
         seen = limit(model.preparation.standardiser.apply(filled), model.input_limit)
         kept = slice(max(len(filled) - window + 1, 0), None)
         self._filled, self._times = filled[kept].copy(), stamps[kept].copy()
+        self._course = course[kept].copy()
         reach = np.arange(1 - window, 1)
 
-        def before(row: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        def before(row: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
             earlier = row + reach[:-1]
             surprise = surprises_within(model, seen[row + reach])[:-1]
-            return filled[earlier], surprise, stamps[earlier]
+            return filled[earlier], surprise, stamps[earlier], course[earlier]
 
         def details(asked: NDArray[np.intp]) -> Details:
             rows = asked + first
@@ -83,17 +90,29 @@ class Past:
                 surprise=row_surprises(model, rows, lambda some: seen[some[:, None] + reach]),
                 judge=model.judge,
                 before=lambda at: before(int(rows[at])),
+                course=course[rows],
             )
 
         return details
 
-    def _fill(self, times: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows in which a missing cell has the last value since the last gap, or the usual one."""
-        filled = np.empty_like(values)
+    def _fill(
+        self, times: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows less their cycle, and that.
+
+        A missing cell has the last value since the last gap, or the usual one.
+        """
+        filled, course = np.empty_like(values), np.zeros_like(values)
         for at, time in enumerate(times.tolist()):
             passed = None if self._last_time is None else time - self._last_time
             if self._gap is not None and passed is not None and passed > self._gap:
                 self._hold.restart()
-            filled[at] = self._hold.fill(values[at])
+            if self._tracker is not None and self._model.cycle is not None:
+                anew = self._hold.last is None
+                tick = time if self._dated else None
+                course[at] = self._model.cycle.course[
+                    self._tracker.place(values[at], tick, anew=anew)
+                ]
+            filled[at] = self._hold.fill(values[at] - course[at])
             self._last_time = time
-        return filled
+        return filled, course

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
+from alora_ts.model.fitted import FittedModel
 from alora_ts.model.stream import Stream
 from alora_ts.serve.scoring.held import HeldRows
 from alora_ts.serve.store.rows import RowBlock, rows_before
@@ -22,6 +23,7 @@ __all__ = [
     "replay",
     "replayed_rows",
     "row_micros",
+    "usual_at",
 ]
 
 _SEARCHED = 2000
@@ -49,6 +51,15 @@ def row_micros(model: ALoRa) -> int:
     """From a row to the next, as the model learned it; a second where it saw no dates."""
     step = model.model_.preparation.step if push_time(model, 0) is not None else None
     return UNTIMED_MICROS if not step else max(1, round(step * 1e6))
+
+
+def usual_at(model: FittedModel, times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What a model takes off rows because it repeats, (n, d); 0 where times do not tell."""
+    cycle = model.cycle
+    if cycle is None or not cycle.seconds[0]:
+        return np.zeros((len(times), len(model.preparation.variables)))
+    course: NDArray[np.float64] = cycle.course[cycle.at(times)]
+    return course
 
 
 def replayed_rows(model: ALoRa) -> int:
@@ -113,6 +124,8 @@ def held_rows(
     values = block.values[:, columns]
     if len(block):
         first = int(block.times[0])
+        # What is held is a row less what repeats.
+        values[:1] -= usual_at(model.model_, block.times[:1])
         earlier = _earlier_rows(
             connection,
             source,
@@ -121,8 +134,10 @@ def held_rows(
             later=first,
             gap=gap_micros(model),
             kept=kept.before(first),
+            model=model,
         )
         values[0] = RowHold.recall(values[0], earlier)
+        values[:1] += usual_at(model.model_, block.times[:1])
     return RowBlock(block.times, block.arrived, values)
 
 
@@ -135,6 +150,7 @@ def _earlier_rows(
     later: int,
     gap: float | None,
     kept: tuple[int, NDArray[np.float64]] | None,
+    model: ALoRa,
 ) -> Iterator[NDArray[np.float64]]:
     """Rows before ``later``, the latest first, back to the last gap or to a row that is kept."""
     start = None if kept is None else kept[0] + 1
@@ -142,10 +158,11 @@ def _earlier_rows(
         earlier = rows_before(
             connection, source, variables, start=start, end=later, limit=_SEARCHED
         )
-        for time, row in zip(earlier.times[::-1].tolist(), earlier.values[::-1], strict=True):
+        rest = earlier.values[:, columns] - usual_at(model.model_, earlier.times)
+        for time, row in zip(earlier.times[::-1].tolist(), rest[::-1], strict=True):
             if gap is not None and later - time > gap:
                 return
-            yield row[columns]
+            yield row
             later = time
         if len(earlier) < _SEARCHED:
             break
