@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 from alora_ts.data.record import Table
 from alora_ts.data.ticks import median_step, time_kind
 
-__all__ = ["Cycle", "Tracker", "learn_cycle"]
+__all__ = ["Cycle", "Tracker", "learn_cycle", "less"]
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,8 @@ _BESIDE = 12
 _NEAR, _CLEARER = 0.98, 2.0
 _WEEKLY = 0.02  # more than a day's, for a week to be taken
 _SMOOTH = 60  # moments of a cycle that are told apart
-_MOST_CELLS = 4_000_000
+_MOST_CELLS = 4_000_000  # of the last rows, that a course is learned from
+_ROWS_AT_ONCE = 8192
 _TELLING = 0.2  # share of a variable that rows are placed by
 _MOST_TELLING = 64
 _ROUNDING = 1e-6
@@ -68,7 +69,7 @@ class Cycle:
 
     Attributes
     ----------
-    course : ndarray of shape (P, d)
+    course : ndarray of float32, shape (P, d)
         What each of P moments adds to a variable; its mean over training is 0.
     seconds : ndarray of shape (1,)
         How long the cycle is; 0 where rows are counted.
@@ -78,7 +79,7 @@ class Cycle:
         Part of the variance that the course explains on repetitions it was not learned from.
     """
 
-    course: Array
+    course: NDArray[np.float32]
     seconds: Array
     mean: Array
     spread: Array
@@ -145,6 +146,24 @@ class Cycle:
         length = round(self.seconds[0] * 1e6)
         found: NDArray[np.intp] = (np.asarray(ticks, np.int64) % length) * self.moments // length
         return found
+
+
+def less(
+    values: NDArray[Any], course: NDArray[np.floating], moments: NDArray[np.intp]
+) -> NDArray[Any]:
+    """Rows less the course at their moments, in the rows' own precision.
+
+    Examples
+    --------
+    >>> less(np.array([[1.0], [2.0]]), np.array([[0.5], [-0.5]]), np.array([1, 0]))
+    array([[1.5],
+           [1.5]])
+    """
+    rest = np.empty_like(values)
+    for start in range(0, len(values), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        rest[part] = values[part].astype(np.float64) - course[moments[part]]
+    return rest
 
 
 class Tracker:
@@ -236,7 +255,7 @@ class Tracker:
         return found
 
 
-def learn_cycle(table: Table) -> tuple[Cycle, Array] | None:
+def learn_cycle(table: Table) -> tuple[Cycle, NDArray[Any]] | None:
     """Learn the course that repeats in training, if there is one.
 
     Parameters
@@ -262,11 +281,12 @@ def learn_cycle(table: Table) -> tuple[Cycle, Array] | None:
     values = table.values
     if len(values) < _REPETITIONS[1] * _COUNTS[0]:
         return None
-    low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    last = values[-max(_MOST_CELLS // max(values.shape[1], 1), _REPETITIONS[1] * _MOMENTS) :]
+    low, high = np.fmin.reduce(last, axis=0), np.fmax.reduce(last, axis=0)
     moves = high > low  # False where there is no value
     base = np.where(moves, low, 0.0).astype(np.float64)
     size = np.where(moves, high.astype(np.float64) - base, 1.0)
-    scaled = np.where(moves, (values - base) / size, np.where(np.isnan(values), np.nan, 0.0))
+    scaled = np.where(moves, (last - base) / size, np.where(np.isnan(last), np.nan, 0.0))
     best: _Folded | None = None
     for folded in _candidates(table, scaled):
         if best is None or folded.gain > best.gain + (_WEEKLY if folded.days > 1 else 0.0):
@@ -279,7 +299,7 @@ def learn_cycle(table: Table) -> tuple[Cycle, Array] | None:
 
 def _candidates(table: Table, rows: Array) -> Iterator[_Folded]:
     """The cycles that there may be, in the order in which they are preferred."""
-    n, step = len(rows), median_step(table)
+    n, step = len(table), median_step(table)
     if time_kind(table) == "datetime" and step:
         assert table.timestamps is not None
         ticks = table.timestamps.view(np.int64)
@@ -315,8 +335,9 @@ class _Folded:
 
     Attributes
     ----------
-    cell : ndarray of int, shape (n,)
-        For each of the last rows, its moment since the first repetition.
+    moment, layer : ndarray of int, shape (N,)
+        Of each row of the table; the layer is negative for rows before those that were laid over
+        one another.
     sums, counts : ndarray of shape (R, P, d)
         Of the rows near each moment of each repetition.
     share : ndarray of shape (d,)
@@ -326,7 +347,8 @@ class _Folded:
     timed : bool
     """
 
-    cell: NDArray[np.intp]
+    moment: NDArray[np.intp]
+    layer: NDArray[np.intp]
     sums: Array
     counts: Array
     share: Array
@@ -345,10 +367,10 @@ class _Folded:
         timed: bool = False,
     ) -> _Folded:
         """Lay rows over one another and see how well the others tell each."""
-        rows = rows[-max(_MOST_CELLS // rows.shape[1], _REPETITIONS[1] * moments) :]
-        cell = place[-len(rows) :].astype(np.intp)
-        cell -= cell.min() // moments * moments
-        layers = int(cell.max()) // moments + 1
+        layer, moment = np.divmod(place.astype(np.intp), moments)
+        layer -= layer[-len(rows) :].min()
+        layers = int(layer.max()) + 1
+        cell = (layer * moments + moment)[-len(rows) :]
         known = ~np.isnan(rows)
         one = (np.ones(len(rows)), (cell, np.arange(len(rows))))
         gather = csr_array(one, shape=(layers * moments, len(rows)))
@@ -367,7 +389,9 @@ class _Folded:
         share = np.where(spread > 0, 1 - missed / np.where(spread > 0, spread, 1.0), 0.0)
         share = np.where(share >= _NONE, share, 0.0)
         left = np.minimum(missed, spread) / np.maximum(counts.sum((0, 1)), 1)
-        return cls(cell, near[0], near[1], share, left, days, timed)
+        # Rows before those that were laid over one another belong to no layer.
+        layer[: -len(rows)] = -1
+        return cls(moment, layer, near[0], near[1], share, left, days, timed)
 
     @property
     def gain(self) -> float:
@@ -379,28 +403,25 @@ class _Folded:
         """What was learned; ``base`` and ``size`` bring it back into the variables' own units."""
         course, middle = _course(self.sums.sum(0), self.counts.sum(0))
         return Cycle(
-            course=self.share * course * size,
+            course=(self.share * course * size).astype(np.float32),
             seconds=np.array([self.days * _DAY if self.timed else 0.0]),
             mean=base + middle * size,
             spread=np.sqrt(np.where(self.left > 0, self.left, 1.0)) * size,
             share=self.share,
         )
 
-    def rest(self, values: NDArray[Any], cycle: Cycle, size: Array) -> Array:
+    def rest(self, values: NDArray[Any], cycle: Cycle, size: Array) -> NDArray[Any]:
         """Rows less the course of the other repetitions; of the first ones, less that of all."""
-        moments = cycle.moments
-        rest = np.asarray(values, dtype=np.float64).copy()
-        # Where rows are very many, the course is that of the last ones.
-        early = len(rest) - len(self.cell)
-        rest[:early] -= cycle.course[(self.cell[0] - np.arange(early, 0, -1)) % moments]
-        layer, moment = np.divmod(self.cell, moments)
+        rest = np.empty_like(values)
+        early = np.flatnonzero(self.layer < 0)
+        rest[early] = less(values[early], cycle.course, self.moment[early])
         total, count = self.sums.sum(0), self.counts.sum(0)
-        order = np.argsort(layer, kind="stable")
-        edges = np.searchsorted(layer[order], np.arange(len(self.sums) + 1))
+        order = np.argsort(self.layer, kind="stable")
+        edges = np.searchsorted(self.layer[order], np.arange(len(self.sums) + 1))
         for at in range(len(self.sums)):
             here = order[edges[at] : edges[at + 1]]
             course, _ = _course(total - self.sums[at], count - self.counts[at])
-            rest[early + here] -= (self.share * course * size)[moment[here]]
+            rest[here] = less(values[here], self.share * course * size, self.moment[here])
         return rest
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Prepared, Table
-from alora_ts.data.cycle import Cycle, Tracker
+from alora_ts.data.cycle import Cycle, Tracker, less
 from alora_ts.data.ticks import time_kind
 
 __all__ = ["Acyclic", "AcyclicChunks", "prepared_moments"]
@@ -42,7 +42,7 @@ class Acyclic:
             assert table.timestamps is not None
             ticks = table.timestamps.view(np.int64)
         moments = self._tracker.place_all(table.values, ticks, anew)
-        return replace(table, values=table.values - self._cycle.course[moments]), moments
+        return replace(table, values=less(table.values, self._cycle.course, moments)), moments
 
 
 def prepared_moments(

@@ -128,7 +128,7 @@ class Examined:
             course=self._course(rows),
         )
 
-    def _course(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
+    def _course(self, rows: NDArray[np.intp]) -> NDArray[np.floating] | None:
         return self.model.course(None if self.moments is None else self.moments[rows])
 
     def _own_units(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -140,7 +140,7 @@ class Examined:
         NDArray[np.float64],
         NDArray[np.float64],
         NDArray[Any] | None,
-        NDArray[np.float64] | None,
+        NDArray[np.floating] | None,
     ]:
         """The rows of a window before its last."""
         earlier = np.arange(max(row - self.model.window + 1, 0), row)

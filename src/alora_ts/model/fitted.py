@@ -223,7 +223,7 @@ class FittedModel:
         prepared = self.preparation.apply(rest)
         return prepared, prepared_moments(self.cycle, prepared, moments)
 
-    def course(self, moments: NDArray[np.intp] | None) -> NDArray[np.float64] | None:
+    def course(self, moments: NDArray[np.intp] | None) -> NDArray[np.floating] | None:
         """What was taken off rows at such moments, in own units; None without a cycle."""
         return None if self.cycle is None or moments is None else self.cycle.course[moments]
 

@@ -58,8 +58,7 @@ def usual_at(model: FittedModel, times: NDArray[np.int64]) -> NDArray[np.float64
     cycle = model.cycle
     if cycle is None or not cycle.seconds[0]:
         return np.zeros((len(times), len(model.preparation.variables)))
-    course: NDArray[np.float64] = cycle.course[cycle.at(times)]
-    return course
+    return cycle.course[cycle.at(times)].astype(np.float64)
 
 
 def replayed_rows(model: ALoRa) -> int:
