@@ -169,7 +169,34 @@ def test_a_row_without_any_value_and_a_damaged_cycle() -> None:
         {"spread": cycle.spread * 0},
         {"share": cycle.share * np.nan},
         {"seconds": np.array([-1.0])},
+        {"seconds": np.array([1e-9])},
+        {"seconds": np.array([1e300])},
+        {"rows": np.array([5.0])},
         {"seconds": np.zeros(2)},
     ):
         with pytest.raises(ValueError, match="cycle"):
             Cycle(**{**vars(cycle), **wrong}).fitting(4)
+
+
+def test_a_model_of_times_places_rows_without_them_also_where_they_come_often() -> None:
+    rows = np.repeat(days(8, per_day=1440)[:, :2], 2, axis=0)  # two a minute
+    step = np.timedelta64(30, "s")
+    stamps = np.datetime64("2026-03-01", "us") + np.arange(len(rows)) * step
+    found = learn_cycle(Table(rows, NAMES[:2], stamps))
+    assert found is not None
+    cycle = found[0]
+    assert (cycle.moments, cycle.rows[0], cycle.name) == (1440, 2880, "day")
+    start = 1000
+    moments = Tracker(cycle).place_all(rows[start : start + 6000], None, np.arange(6000) == 0)
+    true = cycle.at(stamps[start : start + 6000].view(np.int64))
+    off = (moments[2880:] - true[2880:] + 720) % 1440 - 720
+    assert np.abs(off).max() <= 15
+
+
+def test_values_that_no_difference_can_hold_do_not_disturb() -> None:
+    rows = days(20)
+    rows[::2, 2], rows[1::2, 2] = -1.7e308, 1.7e308
+    found = learn_cycle(Table(rows, NAMES))
+    assert found is not None
+    assert np.isfinite(found[1]).all()
+    assert found[0].share[2] == 0

@@ -73,6 +73,8 @@ class Cycle:
         What each of P moments adds to a variable; its mean over training is 0.
     seconds : ndarray of shape (1,)
         How long the cycle is; 0 where rows are counted.
+    rows : ndarray of shape (1,)
+        How many rows it has; more than moments where they come more often than once a minute.
     mean, spread : ndarray of shape (d,)
         Of training's rows; the spread is what the course leaves.
     share : ndarray of shape (d,)
@@ -81,6 +83,7 @@ class Cycle:
 
     course: NDArray[np.float32]
     seconds: Array
+    rows: Array
     mean: Array
     spread: Array
     share: Array
@@ -110,7 +113,7 @@ class Cycle:
     def fitting(self, variables: int) -> Cycle:
         """Itself, if its arrays belong together and to so many variables."""
         wide = (variables,)
-        wanted = {"seconds": (1,), "mean": wide, "spread": wide, "share": wide}
+        wanted = {"seconds": (1,), "rows": (1,), "mean": wide, "spread": wide, "share": wide}
         for name, shape in wanted.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"cycle.{name} is not of shape {shape}")
@@ -118,8 +121,10 @@ class Cycle:
             raise ValueError(f"cycle.course is not of shape (P, {variables})")
         if not all(np.isfinite(getattr(self, one.name)).all() for one in dataclasses.fields(self)):
             raise ValueError("the cycle has a value that is not finite")
-        if self.seconds[0] < 0 or (self.spread <= 0).any():
-            raise ValueError("the cycle has a length or a spread that is not positive")
+        if not (self.seconds[0] == 0 or 1 <= self.seconds[0] <= 1e9):
+            raise ValueError("the cycle has a length that no cycle has")
+        if not self.moments <= self.rows[0] <= 1e9 or (self.spread <= 0).any():
+            raise ValueError("the cycle has too few rows, or a spread that is not positive")
         return self
 
     def only(self, which: NDArray[np.bool_]) -> Cycle:
@@ -138,7 +143,7 @@ class Cycle:
         Examples
         --------
         >>> plain = np.ones(1)
-        >>> day = Cycle(np.zeros((24, 1)), np.array([86400.0]), plain, plain, plain)
+        >>> day = Cycle(np.zeros((24, 1)), 86400 * plain, 24 * plain, plain, plain, plain)
         >>> noon = np.array(["2026-01-05T12:10", "2026-01-06T00:00"], dtype="datetime64[us]")
         >>> day.at(noon.view(np.int64))
         array([12,  0])
@@ -187,6 +192,7 @@ class Tracker:
         self._telling = telling[np.argsort(-cycle.share[telling], kind="stable")[:_MOST_TELLING]]
         columns = self._telling
         self._scaled = (cycle.mean + cycle.course)[:, columns] / cycle.spread[columns]
+        self._step = cycle.moments / float(cycle.rows[0])
         self.costs = np.zeros(cycle.moments)
         self.seen, self.first = 0, 0
 
@@ -216,15 +222,15 @@ class Tracker:
         if anew:
             self.costs[:] = 0.0
             self.seen = self.first = 0
-        if self.seen < cycle.moments:
+        if self.seen < cycle.rows[0]:
             columns = self._telling
             off = np.abs(row[columns] / cycle.spread[columns] - self._scaled)
             known = ~np.isnan(off[0])
             if known.any():
                 misfit = np.square(np.minimum(off[:, known], _FAR)).mean(1)
-                self.costs += np.roll(misfit, -self.seen)
+                self.costs += np.roll(misfit, -int(self.seen * self._step))
             self.first = int(self.costs.argmin())
-        moment = (self.first + self.seen) % cycle.moments
+        moment = (self.first + int(self.seen * self._step)) % cycle.moments
         self.seen += 1
         return moment
 
@@ -242,11 +248,12 @@ class Tracker:
         at = 0
         starts = np.flatnonzero(anew)
         while at < len(rows):
-            if self.seen >= cycle.moments and not anew[at]:
+            if self.seen >= cycle.rows[0] and not anew[at]:
                 later = starts[np.searchsorted(starts, at) :]
                 until = int(later[0]) if len(later) else len(rows)
                 count = np.arange(self.seen, self.seen + until - at)
-                found[at:until] = (self.first + count) % cycle.moments
+                later_moments = self.first + (count * self._step).astype(np.intp)
+                found[at:until] = later_moments % cycle.moments
                 self.seen += until - at
                 at = until
             else:
@@ -282,10 +289,11 @@ def learn_cycle(table: Table) -> tuple[Cycle, NDArray[Any]] | None:
     if len(values) < _REPETITIONS[1] * _COUNTS[0]:
         return None
     last = values[-max(_MOST_CELLS // max(values.shape[1], 1), _REPETITIONS[1] * _MOMENTS) :]
-    low, high = np.fmin.reduce(last, axis=0), np.fmax.reduce(last, axis=0)
-    moves = high > low  # False where there is no value
-    base = np.where(moves, low, 0.0).astype(np.float64)
-    size = np.where(moves, high.astype(np.float64) - base, 1.0)
+    low, high = (one.reduce(last, axis=0).astype(np.float64) for one in (np.fmin, np.fmax))
+    with np.errstate(over="ignore"):
+        moves = (high > low) & np.isfinite(high - low)  # False where there is no value
+    base = np.where(moves, low, 0.0)
+    size = np.where(moves, high - base, 1.0)
     scaled = np.where(moves, (last - base) / size, np.where(np.isnan(last), np.nan, 0.0))
     best: _Folded | None = None
     for folded in _candidates(table, scaled):
@@ -305,11 +313,12 @@ def _candidates(table: Table, rows: Array) -> Iterator[_Folded]:
         ticks = table.timestamps.view(np.int64)
         for days, fewest in _REPETITIONS.items():
             length = round(days * _DAY * 1e6)
-            moments = int(min(round(length / (step * 1e6)), _MOMENTS))
+            each = length / (step * 1e6)
+            moments = min(round(each), _MOMENTS)
             if np.ptp(ticks) + step * 1e6 < fewest * length or moments < _COUNTS[0]:
                 continue
             place = (ticks - ticks.min() // length * length) * moments // length
-            yield _Folded.of(rows, place, moments, days=days, timed=True)
+            yield _Folded.of(rows, place, moments, days=days, timed=max(each, moments))
         return
     place = np.arange(n)
     for days, fewest in _REPETITIONS.items():
@@ -344,7 +353,8 @@ class _Folded:
     left : ndarray of shape (d,)
         Mean square of what the course of the others leaves.
     days : int
-    timed : bool
+    timed : float
+        Rows of a cycle whose moments were told by times; 0 where rows were counted.
     """
 
     moment: NDArray[np.intp]
@@ -354,7 +364,7 @@ class _Folded:
     share: Array
     left: Array
     days: int
-    timed: bool
+    timed: float
 
     @classmethod
     def of(
@@ -364,7 +374,7 @@ class _Folded:
         moments: int,
         *,
         days: int = 1,
-        timed: bool = False,
+        timed: float = 0.0,
     ) -> _Folded:
         """Lay rows over one another and see how well the others tell each."""
         layer, moment = np.divmod(place.astype(np.intp), moments)
@@ -405,6 +415,7 @@ class _Folded:
         return Cycle(
             course=(self.share * course * size).astype(np.float32),
             seconds=np.array([self.days * _DAY if self.timed else 0.0]),
+            rows=np.array([self.timed or float(len(course))]),
             mean=base + middle * size,
             spread=np.sqrt(np.where(self.left > 0, self.left, 1.0)) * size,
             share=self.share,
