@@ -30,6 +30,20 @@ def test_equal_fits_give_equal_bytes(made: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == (made / "plant.alora").read_bytes()
 
 
+def test_fit_says_what_repeats_each_day_and_can_leave_it(tmp_path: Path) -> None:
+    hours = np.arange(24 * 10)
+    load = 9 * np.sin(2 * np.pi * hours / 24) + np.random.default_rng(0).normal(size=len(hours))
+    first = np.datetime64("2026-03-01", "us")
+    table = pl.DataFrame({"time": first + hours * np.timedelta64(1, "h"), "load": load, "n": -load})
+    table.write_csv(tmp_path / "days.csv")
+    call = ("fit", tmp_path / "days.csv", "-o", tmp_path / "m.alora", *QUICK)
+    said = " ".join(invoke(*call).out.split())
+    assert "each day 2 of 2 variables take the same course, which explains 9" in said
+    assert "each day" not in invoke(*call, "--set", "calendar=off").out
+    refused = invoke(*call, "--set", "calendar=of")
+    assert "did you mean 'off'" in refused.err
+
+
 def test_columns_and_ignore_choose_the_variables(made: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.alora"
     common = ("fit", made / "normal.csv", "-o", model, *QUICK, "-q")
