@@ -21,6 +21,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -148,9 +149,15 @@ class Cycle:
         >>> day.at(noon.view(np.int64))
         array([12,  0])
         """
-        length = round(self.seconds[0] * 1e6)
-        found: NDArray[np.intp] = (np.asarray(ticks, np.int64) % length) * self.moments // length
+        found: NDArray[np.intp] = (
+            np.asarray(ticks, np.int64) % self.ticks * self.moments // self.ticks
+        )
         return found
+
+    @cached_property
+    def ticks(self) -> int:
+        """Microseconds of a cycle; 0 where rows are counted."""
+        return round(float(self.seconds[0]) * 1e6)
 
 
 def less(
@@ -217,8 +224,8 @@ class Tracker:
             Whether it does not follow the row before.
         """
         cycle = self._cycle
-        if cycle.seconds[0] and tick is not None:
-            return int(cycle.at(np.array([tick]))[0])
+        if tick is not None and cycle.ticks:
+            return tick % cycle.ticks * cycle.moments // cycle.ticks
         if anew:
             self.costs[:] = 0.0
             self.seen = self.first = 0
@@ -242,7 +249,7 @@ class Tracker:
     ) -> NDArray[np.intp]:
         """:meth:`place` of each row, (n,)."""
         cycle = self._cycle
-        if cycle.seconds[0] and ticks is not None:
+        if ticks is not None and cycle.ticks:
             return cycle.at(ticks)
         found = np.empty(len(rows), dtype=np.intp)
         at = 0

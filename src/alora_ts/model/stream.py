@@ -186,7 +186,7 @@ class Stream:
         if self._past is not None:
             self._past.rows[:] = state.past
         if self._beyond is not None:
-            self._beyond.rows[:] = state.beyond
+            self._beyond.resume(state.beyond)
         if self._cycle is not None and state.place is not None:
             self._cycle.resume(state.place)
         self._recent[:], self._blames[:] = state.recent, state.blames
