@@ -59,7 +59,7 @@ _SMOOTH = 60  # moments of a cycle that are told apart
 _MOST_CELLS = 4_000_000  # of the last rows, that a course is learned from
 _ROWS_AT_ONCE = 8192
 _TELLING = 0.2  # share of a variable that rows are placed by
-_MOST_TELLING = 64
+_MOST_TELLING = 16
 _ROUNDING = 1e-6
 _FAR = 3.0  # deviations: what lies further off does not count for more when rows are placed
 
