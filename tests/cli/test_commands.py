@@ -38,8 +38,8 @@ def test_fit_says_what_repeats_each_day_and_can_leave_it(tmp_path: Path) -> None
     table.write_csv(tmp_path / "days.csv")
     call = ("fit", tmp_path / "days.csv", "-o", tmp_path / "m.alora", *QUICK)
     said = " ".join(invoke(*call).out.split())
-    assert "each day 2 of 2 variables take the same course, which explains 9" in said
-    assert "each day" not in invoke(*call, "--set", "calendar=off").out
+    assert "Each day 2 of 2 variables take the same course, which explains 9" in said
+    assert "Each day" not in invoke(*call, "--set", "calendar=off").out
     refused = invoke(*call, "--set", "calendar=of")
     assert "did you mean 'off'" in refused.err
 

@@ -106,7 +106,7 @@ class Cycle:
         """A line for whoever fits."""
         told = self.share[self.share > 0]
         return (
-            f"each {self.name} {len(told)} of {len(self.share)} variables take the same course, "
+            f"Each {self.name} {len(told)} of {len(self.share)} variables take the same course, "
             f"which explains {told.mean():.0%} of them in the mean; it is taken off first "
             "(--set calendar=off leaves it)"
         )
