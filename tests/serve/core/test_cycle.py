@@ -17,6 +17,7 @@ from tests.serve.core import plant
 from tests.serve.core.conftest import Plant
 
 PER_DAY, STEP = 48, 1800
+VARIABLE = plant.VARIABLES[0]
 
 
 def system(days: int, *, seed: int) -> NDArray[np.float64]:
@@ -77,3 +78,28 @@ def test_a_day_is_taken_off_as_in_a_table(
         at = [millis.index(time) for time in line["t"]]
         of = implied[at, wanted.variables.index(name)]
         assert_allclose(line["v"], of, rtol=1e-2, atol=0.5)
+
+
+def test_a_model_that_saw_no_dates_places_live_rows_by_their_values(
+    serve: Callable[[Settings], Plant], tmp_path: Path
+) -> None:
+    rows = plant.frame(system(20, seed=0)).drop("time")
+    options = {"window": 8, "epochs": 1, "epoch_windows": 256, "threads": 1}
+    model = ALoRa(**options).fit(rows, progress=False)
+    assert model.model_.cycle is not None
+    table = system(6, seed=1)
+    table[210:222, 0] = 5
+    wanted = model.diagnose(plant.frame(table).drop("time"), progress=False)
+    file = model.save(tmp_path / "plant.alora")
+    here = serve(Settings(folder=tmp_path / "data", models={"plant": file}, late_limit=1e8))
+    here.send(plant.rows(table, seconds=seconds(table)))
+    assert_allclose(here.scores()[7:], wanted.score[7:], rtol=1e-3, atol=1e-6)
+    worst = max(wanted.incidents, key=lambda one: one.score)
+    items = here.client.get("/api/v1/incidents").json()["items"]
+    told = max(items, key=lambda one: one["peak"])
+    assert told["culprits"][0]["variable"] == worst.culprits[0].variable
+    assert_allclose(told["culprits"][0]["value"], worst.culprits[0].value, rtol=1e-3)
+    lines = here.client.get(f"/api/v1/incidents/{told['id']}/expected").json()
+    # Night at noon: what would have been is what noon is like.
+    middle = len(lines[VARIABLE]["v"]) // 2
+    assert lines[VARIABLE]["v"][middle] > 25

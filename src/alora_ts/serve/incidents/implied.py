@@ -162,5 +162,5 @@ def _filled(
     hold = RowHold(preparation.standardiser.center)
     columns = [source.variables.index(name) for name in preparation.variables]
     values = block.values[:, columns]
-    course = usual_at(model.model_, block.times)
+    course = usual_at(model.model_, block.times, values)
     return np.stack([hold.fill(row) for row in values - course]), course

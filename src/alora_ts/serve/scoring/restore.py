@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from alora_ts.data.cycle import Tracker
 from alora_ts.data.hold import RowHold
 from alora_ts.estimator import ALoRa
 from alora_ts.model.fitted import FittedModel
@@ -53,12 +54,23 @@ def row_micros(model: ALoRa) -> int:
     return UNTIMED_MICROS if not step else max(1, round(step * 1e6))
 
 
-def usual_at(model: FittedModel, times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What a model takes off rows because it repeats, (n, d); 0 where times do not tell."""
+def usual_at(
+    model: FittedModel,
+    times: NDArray[np.int64],
+    values: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """What a model takes off rows because it repeats, (n, d).
+
+    A model that never saw dates places rows that follow one another by their values; 0 where
+    neither tells.
+    """
     cycle = model.cycle
-    if cycle is None or not cycle.seconds[0]:
-        return np.zeros((len(times), len(model.preparation.variables)))
-    return cycle.course[cycle.at(times)].astype(np.float64)
+    if cycle is not None and cycle.ticks:
+        return cycle.course[cycle.at(times)].astype(np.float64)
+    if cycle is not None and values is not None:
+        moments = Tracker(cycle).place_all(values, None, np.arange(len(values)) == 0)
+        return cycle.course[moments].astype(np.float64)
+    return np.zeros((len(times), len(model.preparation.variables)))
 
 
 def replayed_rows(model: ALoRa) -> int:
