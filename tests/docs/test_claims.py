@@ -52,10 +52,11 @@ def test_the_same_rule_decides_both_ways(
 def test_numbers_are_those_of_the_records() -> None:
     """One line by hand: HR@100 of LAS and of the error on ASD."""
     runs = [
-        json.loads(path.read_text()) for path in (RESULTS / "quality").glob("default-ASD-*.json")
+        json.loads(path.read_text())
+        for path in (RESULTS / "cpu" / "runs" / "ASD").glob("*/alora-paper-*.json")
     ]
     means = [
-        sum(one["localization"][form]["hr@100"] for one in runs) / len(runs)
-        for form in ("paper", "error")
+        sum(one["localization"][f"{form} / HR@100"]["value"] for one in runs) / len(runs)
+        for form in ("LAS", "LAS*")
     ]
     assert f"HR@100 {means[0]:.3f}, error {means[1]:.3f}" in PAGE.read_text(encoding="utf-8")
