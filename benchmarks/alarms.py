@@ -29,8 +29,8 @@ from alora_ts import ALoRa, Architecture, baselines
 from alora_ts.baselines.calibrated import Calibrated
 from alora_ts.bench.statistics import bootstrap_mean
 from alora_ts.data import as_table
-from alora_ts.data.cycle import learn_cycle
 from alora_ts.data.options import PreparationOptions
+from alora_ts.data.repetition import learn_cycle
 from alora_ts.datasets import Dataset, load
 from alora_ts.metrics import auc_pr, best_f1, incident_curve, judge_incidents, vus
 from alora_ts.model.cyclic import Acyclic

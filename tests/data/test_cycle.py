@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from alora_ts.data.cycle import Cycle, Tracker, learn_cycle
+from alora_ts.data.cycle import Cycle, Tracker
 from alora_ts.data.record import Table
+from alora_ts.data.repetition import learn_cycle
 from tests import naive
 
 NAMES = ("busy", "late", "noise", "still")

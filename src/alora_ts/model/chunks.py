@@ -21,7 +21,7 @@ from alora_ts.errors import AloraError
 from alora_ts.files import write_atomically
 from alora_ts.model.cyclic import AcyclicChunks
 from alora_ts.model.examine import examine
-from alora_ts.model.fitted import FittedModel, limit
+from alora_ts.model.fitted import FittedModel
 from alora_ts.progress import Progress
 
 __all__ = ["ScoredChunk", "Written", "score_chunks", "write_chunks"]
@@ -102,7 +102,7 @@ def score_chunks(
         block = examine(
             model,
             prepared,
-            limit(prepared.values, model.input_limit),
+            model.seen(prepared),
             prepared.segments.astype(np.int64),
             moments=None if cyclic is None else cyclic.moments(prepared, chunk.overlap),
             report=lambda _: None,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Prepared, Table
 from alora_ts.data.cycle import Cycle, Tracker, less
-from alora_ts.data.ticks import time_kind
+from alora_ts.data.ticks import as_ticks, time_kind
 
 __all__ = ["Acyclic", "AcyclicChunks", "prepared_moments"]
 
@@ -37,10 +37,7 @@ class Acyclic:
         ] = True
         if segments is not None:
             anew[1:] |= np.diff(segments) != 0
-        ticks = None
-        if time_kind(table) == "datetime":
-            assert table.timestamps is not None
-            ticks = table.timestamps.view(np.int64)
+        ticks = as_ticks(table) if time_kind(table) == "datetime" else None
         moments = self._tracker.place_all(table.values, ticks, anew)
         return replace(table, values=less(table.values, self._cycle.course, moments)), moments
 
@@ -53,7 +50,7 @@ def prepared_moments(
     A grid has rows that nobody gave; their times tell.
     """
     stamps = prepared.timestamps
-    if cycle.seconds[0] and stamps is not None and stamps.dtype.kind == "M":
+    if cycle.ticks and stamps is not None and stamps.dtype.kind == "M":
         return cycle.at(stamps.view(np.int64))
     found = np.zeros(len(prepared), dtype=np.intp)
     found[prepared.rows] = moments

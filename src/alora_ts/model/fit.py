@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from alora_ts.data import Preparation, Prepared, Table, window_ends
-from alora_ts.data.cycle import Cycle, learn_cycle
+from alora_ts.data.cycle import Cycle
+from alora_ts.data.repetition import learn_cycle
 from alora_ts.data.windows import windows_apart
 from alora_ts.devices import choose_device
 from alora_ts.diagnosis.origins import Mechanisms, learn_mechanisms
@@ -102,7 +103,7 @@ def fit_model(
     )
     novelty, own = None, None
     # The rules that count alarming rows follow their level by a factor, which knows no novelty.
-    if options.scoring == "joint" and not options.alarms.outdated:
+    if options.hears_all:
         novelty, own = learn_novelty(
             rows.values,
             rows.segments,
@@ -199,10 +200,8 @@ def _gather(
 
 def take_cycle_off(table: Table, options: FitOptions) -> tuple[Cycle | None, Table]:
     """What repeats, and training's rows without it."""
-    # As for novelty: rules of release 0.1 and the paper's score stay as they were.
-    if options.preparation.calendar == "off" or options.scoring != "joint":
-        return None, table
-    found = None if options.alarms.outdated else learn_cycle(table)
+    wanted = options.hears_all and options.preparation.calendar == "auto"
+    found = learn_cycle(table) if wanted else None
     return (None, table) if found is None else (found[0], replace(table, values=found[1]))
 
 

@@ -37,6 +37,11 @@ class FitOptions:
     seed: int
     device: str
 
+    @property
+    def hears_all(self) -> bool:
+        """Whether a joint score is calibrated by a budget; others stay as they were in 0.1."""
+        return self.scoring == "joint" and not self.alarms.outdated
+
     def __post_init__(self) -> None:
         at_least = {
             "window": (self.window, 2),

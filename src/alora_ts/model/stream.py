@@ -54,7 +54,7 @@ class _Taken:
     timestamp : object
     """
 
-    course: NDArray[np.float64] | None
+    course: NDArray[np.float32] | None
     free: NDArray[np.float32]
     scaled: NDArray[np.float32]
     full: int
@@ -186,7 +186,7 @@ class Stream:
         if self._past is not None:
             self._past.rows[:] = state.past
         if self._beyond is not None:
-            self._beyond.resume(state.beyond)
+            self._beyond.rows[:] = state.beyond
         if self._cycle is not None and state.place is not None:
             self._cycle.resume(state.place)
         self._recent[:], self._blames[:] = state.recent, state.blames
@@ -302,9 +302,7 @@ class Stream:
         self._tick(stamp)
         values, course = self._checked(row), None
         if self._cycle is not None:
-            moment = self._cycle.place(values, _micros(stamp), anew=self._seen == 0)
-            assert self._model.cycle is not None
-            course = self._model.cycle.course[moment]
+            course = self._cycle.course(values, _micros(stamp), anew=self._seen == 0)
             values = values - course
         standardiser = self._model.preparation.standardiser
         free: NDArray[np.float32] = standardiser.apply(self._hold.fill(values)[None])[0]
@@ -388,7 +386,7 @@ class Stream:
         self._last_time = stamp
 
     def _own_units(
-        self, scaled: NDArray[np.float32], course: NDArray[np.float64] | None
+        self, scaled: NDArray[np.float32], course: NDArray[np.float32] | None
     ) -> NDArray[np.float64]:
         own: NDArray[np.float64] = self._model.preparation.standardiser.restore(scaled[None])[0]
         return own if course is None else own + course

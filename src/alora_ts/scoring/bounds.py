@@ -124,22 +124,11 @@ class Held:
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self.rows = np.zeros((BOUND_ROWS, len(bounds.step)))
-        self._quiet = 0  # rows since one said something; at first it may be told of some
-
-    def resume(self, rows: NDArray[np.float64]) -> None:
-        """Go on after rows that said this."""
-        self.rows[:] = rows
-        self._quiet = 0
 
     def push(self, row: NDArray[np.floating], *, anew: bool) -> float:
         """Take in a row; ``anew`` where it follows a gap."""
         if anew:
             self.rows[:] = 0.0
-        bounds = self._bounds
-        silent = not ((row < bounds.floor) | (row > bounds.ceiling)).any()
-        if silent and self._quiet >= BOUND_ROWS:
-            return 0.0
-        self._quiet = self._quiet + 1 if silent else 0
         self.rows[:-1] = self.rows[1:]
-        self.rows[-1] = 0.0 if silent else bounds.each(row)
-        return 0.0 if silent else float(self.rows.min(0).max())
+        self.rows[-1] = self._bounds.each(row)
+        return float(self.rows.min(0).max())

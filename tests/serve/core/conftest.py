@@ -66,6 +66,23 @@ class Plant:
         return stored_scores(self.service, self.source)
 
 
+def send_with_restart(
+    serve: Callable[[Settings], Plant],
+    settings: Settings,
+    rows: list[dict[str, Any]],
+    cut: int | None,
+) -> Plant:
+    """A service that was sent all rows, restarted before row ``cut``; None never restarts it."""
+    here = serve(settings)
+    if cut is not None:
+        here.send(rows[:cut])
+        here.settle()
+        here.client.__exit__(None, None, None)
+        here = serve(settings)
+    here.send(rows[cut or 0 :])
+    return here
+
+
 def settle(service: Service) -> None:
     """Wait until every row has its reading."""
     deadline = time.monotonic() + 300

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alora_ts import ALoRa
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
-from tests.serve.core.conftest import Plant
+from tests.serve.core.conftest import Plant, send_with_restart
 
 
 @pytest.mark.parametrize("cut", [None, 350, 560])
@@ -63,14 +63,7 @@ def told(
     """What the service tells of a table, restarted before row ``cut``; the oldest first."""
     file = model.save(folder / "plant.alora")
     settings = Settings(folder=folder / "data", models={"plant": file}, late_limit=1e6)
-    rows = plant.rows(table)
-    here = serve(settings)
-    if cut is not None:
-        here.send(rows[:cut])
-        here.settle()
-        here.client.__exit__(None, None, None)
-        here = serve(settings)
-    here.send(rows[cut or 0 :])
+    here = send_with_restart(serve, settings, plant.rows(table), cut)
     here.settle()
     items: list[dict[str, Any]] = here.client.get("/api/v1/incidents").json()["items"]
     return items[::-1]

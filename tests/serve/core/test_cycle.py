@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alora_ts import ALoRa
 from alora_ts.serve.settings import Settings
 from tests.serve.core import plant
-from tests.serve.core.conftest import Plant
+from tests.serve.core.conftest import Plant, send_with_restart
 
 PER_DAY, STEP = 48, 1800
 VARIABLE = plant.VARIABLES[0]
@@ -51,14 +51,7 @@ def test_a_day_is_taken_off_as_in_a_table(
     wanted = model.diagnose(frame, progress=False)
     file = model.save(tmp_path / "plant.alora")
     settings = Settings(folder=tmp_path / "data", models={"plant": file}, late_limit=1e8)
-    rows = plant.rows(table, seconds=seconds(table))
-    here = serve(settings)
-    if cut is not None:
-        here.send(rows[:cut])
-        here.settle()
-        here.client.__exit__(None, None, None)
-        here = serve(settings)
-    here.send(rows[cut or 0 :])
+    here = send_with_restart(serve, settings, plant.rows(table, seconds=seconds(table)), cut)
     assert_allclose(here.scores()[7:], wanted.score[7:], rtol=1e-3, atol=1e-6)
     items: list[dict[str, Any]] = here.client.get("/api/v1/incidents").json()["items"]
     told = {one["rows"]: one for one in items}

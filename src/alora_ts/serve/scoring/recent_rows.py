@@ -14,7 +14,7 @@ from alora_ts.diagnosis.builder import Details
 from alora_ts.estimator import ALoRa
 from alora_ts.model.fitted import limit
 from alora_ts.model.localize import row_surprises, surprises_within
-from alora_ts.serve.scoring.restore import gap_micros, push_time
+from alora_ts.serve.scoring.restore import gap_micros
 from alora_ts.serve.store.rows import RowBlock
 
 __all__ = ["Past"]
@@ -35,7 +35,6 @@ class Past:
     def __init__(self, model: ALoRa, before: RowBlock) -> None:
         self._model = model.model_
         self._gap = gap_micros(model)
-        self._dated = push_time(model, 0) is not None
         self._hold = RowHold(self._model.preparation.standardiser.center)
         self._last_time: int | None = None
         self._filled = np.zeros((0, len(self._model.preparation.variables)))
@@ -107,12 +106,8 @@ class Past:
             passed = None if self._last_time is None else time - self._last_time
             if self._gap is not None and passed is not None and passed > self._gap:
                 self._hold.restart()
-            if self._tracker is not None and self._model.cycle is not None:
-                anew = self._hold.last is None
-                tick = time if self._dated else None
-                course[at] = self._model.cycle.course[
-                    self._tracker.place(values[at], tick, anew=anew)
-                ]
+            if self._tracker is not None:
+                course[at] = self._tracker.course(values[at], time, anew=self._hold.last is None)
             filled[at] = self._hold.fill(values[at] - course[at])
             self._last_time = time
         return filled, course
